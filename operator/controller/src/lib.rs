@@ -1,0 +1,1 @@
+//! The operator: observe, plan, execute, report.

@@ -1,0 +1,1 @@
+//! The load generator: open and closed HTTP load with true latencies.

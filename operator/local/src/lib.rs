@@ -1,0 +1,1 @@
+//! Local mode: the same plan, executed with processes instead of pods.

@@ -1,0 +1,1 @@
+//! Metrics that follow from a trial record.

@@ -1,0 +1,1 @@
+//! One model of a finished run, one format per file.

@@ -1,0 +1,3 @@
+//! Pure numbers: tests, intervals and group-sequential bounds, each with its source.
+
+pub mod spending;

@@ -1,0 +1,2 @@
+//! Every chore of the house.
+fn main() {}
