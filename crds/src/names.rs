@@ -30,6 +30,10 @@ pub const LABEL_MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 pub const MANAGED_BY: &str = "gaugeblock";
 /// Annotation on pods outside the run's namespace: `namespace/name` of the run.
 pub const ANNOTATION_RUN: &str = "gaugeblock.dev/run";
+/// Annotation on load generators: address and port of the target, known when they are let go.
+pub const ANNOTATION_TARGET: &str = "gaugeblock.dev/target";
+/// Environment variable in which a load generator finds the value of [`ANNOTATION_TARGET`].
+pub const TARGET_VARIABLE: &str = "GAUGEBLOCK_TARGET";
 /// Scheduling gate on a target until its sampler watches.
 pub const GATE_SAMPLER: &str = "gaugeblock.dev/sampler";
 

@@ -19,6 +19,7 @@ same() { # ID START: whether that very process still runs
 patiently() { # COMMAND...: until it succeeds, for ten seconds at most
   for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done
   echo "down.sh: failed for ten seconds: $*" >&2
+  failed=1
 }
 
 ended() {
@@ -67,9 +68,11 @@ down() {
   rm -rf "${state:?}.log" && mv "$state/log" "$state.log"
   rm -rf "${state:?}"
   rm -f /run/gaugeblock/cluster
+  return $failed
 }
 
 main() {
+  failed=0
   trap '' HUP INT TERM
   if [ "$1" = --after-owner ]; then
     shift
@@ -82,4 +85,4 @@ main() {
 }
 
 main "$@"
-exit
+exit $? # bash must not read on in a file that has been removed

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cluster::layout::cache;
 use crate::command;
+use crate::image::hex;
 
 /// A Go module in `tests/cluster/go` whose `go.mod` pins versions, and the programs built in it.
 struct Module {
@@ -106,8 +107,7 @@ impl Module {
         for file in ["go.mod", "go.sum"] {
             hash.update(self.read(file)?);
         }
-        let digest = hash.finalize();
-        Ok(digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect())
+        Ok(hex(&hash.finalize()[..6]))
     }
 
     fn version(&self) -> Result<String> {

@@ -4,18 +4,23 @@ use std::time::Duration;
 
 use crate::clock;
 
-/// The stalls of one process: `[start + k × period, start + k × period + length)` for k ≥ 1.
+/// The stalls of one process, in nanoseconds of the monotonic clock:
+/// `[start + k × period, start + k × period + length)` for k ≥ 1.
 #[derive(Debug, Clone, Copy)]
 pub struct Stall {
-    start_ns: u64,
-    length_ns: u64,
-    period_ns: u64,
+    start: u64,
+    length: u64,
+    period: u64,
 }
 
 impl Stall {
-    /// Stalls counted from `start_ns` on the monotonic clock; none when either length or period is zero.
-    pub fn new(start_ns: u64, length_ns: u64, period_ns: u64) -> Option<Self> {
-        (length_ns > 0 && period_ns > 0).then_some(Self { start_ns, length_ns, period_ns })
+    /// Stalls counted from `start`; none when either length or period is zero.
+    pub fn new(start: u64, length: u64, period: u64) -> Option<Self> {
+        (length > 0 && period > 0).then_some(Self {
+            start,
+            length,
+            period,
+        })
     }
 
     /// Sleeps until the stall that holds now has ended. A stall as long as its period never ends.
@@ -27,9 +32,9 @@ impl Stall {
 
     /// Nanoseconds left of the stall that holds `now_ns`.
     fn left(self, now_ns: u64) -> Option<u64> {
-        let since = now_ns.checked_sub(self.start_ns)?;
-        let within = since % self.period_ns;
-        (since >= self.period_ns && within < self.length_ns).then(|| self.length_ns - within)
+        let since = now_ns.checked_sub(self.start)?;
+        let within = since % self.period;
+        (since >= self.period && within < self.length).then(|| self.length - within)
     }
 }
 

@@ -43,7 +43,10 @@ impl Token {
             0 => Some(Self::Listener),
             1 => Some(Self::Inbox),
             2 => Some(Self::Session(place)),
-            3 => Some(Self::Connection(ConnectionToken { place, generation: (bits >> 32) as u16 })),
+            3 => Some(Self::Connection(ConnectionToken {
+                place,
+                generation: (bits >> 32) as u16,
+            })),
             _ => None,
         }
     }
@@ -55,7 +58,8 @@ mod tests {
 
     #[test]
     fn tokens_survive_the_kernel() {
-        let connection = |place, generation| Token::Connection(ConnectionToken { place, generation });
+        let connection =
+            |place, generation| Token::Connection(ConnectionToken { place, generation });
         for token in [
             Token::Listener,
             Token::Inbox,

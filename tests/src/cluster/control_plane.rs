@@ -102,6 +102,9 @@ fn controller_manager(layout: &Layout) -> Vec<OsString> {
         format!("--cluster-signing-cert-file={}", pki("ca.crt")),
         format!("--cluster-signing-key-file={}", pki("ca.key")),
         "--use-service-account-credentials=true".into(),
+        // With the default of 20 requests a second, half of a cluster's start is waiting for them.
+        "--kube-api-qps=500".into(),
+        "--kube-api-burst=1000".into(),
         "--leader-elect=false".into(),
         // A lost node is noticed after 20 s instead of 50, so that tests of it stay short.
         "--node-monitor-grace-period=20s".into(),

@@ -59,12 +59,10 @@ pub struct Progress {
 impl Pool {
     /// The place that the next session will take.
     pub fn next_place(&self) -> usize {
-        self.sessions.iter().position(Option::is_none).unwrap_or(self.sessions.len())
-    }
-
-    /// The stream of the session at `place`, to watch.
-    pub fn stream(&self, place: usize) -> Option<&File> {
-        self.sessions.get(place)?.as_ref().map(|session| &session.stream)
+        self.sessions
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or(self.sessions.len())
     }
 
     /// Takes in an open session whose stream does not block.
@@ -89,7 +87,10 @@ impl Pool {
     /// Asks `query` for `asker`, at once or when a session is free; unavailable when there is none at all.
     pub fn ask(&mut self, asker: ConnectionToken, query: Query) -> Progress {
         if self.sessions.iter().all(Option::is_none) {
-            return Progress { ended: vec![(asker, Outcome::Unavailable)], broken: 0 };
+            return Progress {
+                ended: vec![(asker, Outcome::Unavailable)],
+                broken: 0,
+            };
         }
         self.waiting.push_back(Job { asker, query });
         self.dispatch()
@@ -98,7 +99,9 @@ impl Pool {
     /// Goes on with the session at `place`, which is ready to be read or written.
     pub fn go_on(&mut self, place: usize) -> Progress {
         let mut progress = Progress::default();
-        let Some(Some(session)) = self.sessions.get_mut(place) else { return progress };
+        let Some(Some(session)) = self.sessions.get_mut(place) else {
+            return progress;
+        };
         match session.go_on() {
             Ok(Some(ended)) => {
                 progress.ended.push(ended);
@@ -126,7 +129,10 @@ impl Pool {
                 continue;
             };
             session.asker = Some(job.asker);
-            let sent = job.query.write(&mut session.output).and_then(|()| session.flush());
+            let sent = job
+                .query
+                .write(&mut session.output)
+                .and_then(|()| session.flush());
             if sent.is_err() {
                 self.drop_session(place, &mut progress);
             }
@@ -138,10 +144,17 @@ impl Pool {
     fn drop_session(&mut self, place: usize, progress: &mut Progress) {
         progress.broken += 1;
         self.idle.retain(|&idle| idle != place);
-        let asker = self.sessions[place].take().and_then(|session| session.asker);
-        progress.ended.extend(asker.map(|asker| (asker, Outcome::Unavailable)));
+        let asker = self.sessions[place]
+            .take()
+            .and_then(|session| session.asker);
+        progress
+            .ended
+            .extend(asker.map(|asker| (asker, Outcome::Unavailable)));
         if self.sessions.iter().all(Option::is_none) {
-            let waiting = self.waiting.drain(..).map(|job| (job.asker, Outcome::Unavailable));
+            let waiting = self
+                .waiting
+                .drain(..)
+                .map(|job| (job.asker, Outcome::Unavailable));
             progress.ended.extend(waiting);
         }
     }
@@ -152,15 +165,11 @@ impl Session {
     fn go_on(&mut self) -> std::io::Result<Option<(ConnectionToken, Outcome)>> {
         self.flush()?;
         let mut part = [0; 16 << 10];
+        // To the very end, as readiness is told once: a server that answers and hangs up must be noticed.
         loop {
             match self.stream.read(&mut part) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(length) => {
-                    self.input.extend_from_slice(&part[..length]);
-                    if length < part.len() {
-                        break;
-                    }
-                }
+                Ok(length) => self.input.extend_from_slice(&part[..length]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -170,7 +179,9 @@ impl Session {
         while let Some(message) = Message::parse(&mut self.input)? {
             match message {
                 Message::DataRow(row) => self.outcome = Row::read(&row).map(Outcome::Row),
-                Message::ErrorResponse(error) => self.outcome = Some(Outcome::Refused(reason(&error))),
+                Message::ErrorResponse(error) => {
+                    self.outcome = Some(Outcome::Refused(reason(&error)));
+                }
                 Message::ReadyForQuery(_) => {
                     let outcome = self.outcome.take().unwrap_or(Outcome::Missing);
                     ended = self.asker.take().map(|asker| (asker, outcome));

@@ -11,7 +11,9 @@ pub fn read(bytes: &[u8], most: usize) -> Result<Option<(Vec<u8>, usize)>, Malfo
     let mut body = Vec::new();
     let mut at = 0;
     loop {
-        let Some(line) = line(&bytes[at..])? else { return Ok(None) };
+        let Some(line) = line(&bytes[at..])? else {
+            return Ok(None);
+        };
         at += line.len() + 2;
         let size = size(line)?;
         if size == 0 {
@@ -20,8 +22,12 @@ pub fn read(bytes: &[u8], most: usize) -> Result<Option<(Vec<u8>, usize)>, Malfo
         if body.len() + size > most {
             return Err(Malformed::TooLarge);
         }
-        let Some(chunk) = bytes.get(at..at + size + 2) else { return Ok(None) };
-        let Some(data) = chunk.strip_suffix(b"\r\n") else { return Err(Malformed::Syntax) };
+        let Some(chunk) = bytes.get(at..at + size + 2) else {
+            return Ok(None);
+        };
+        let Some(data) = chunk.strip_suffix(b"\r\n") else {
+            return Err(Malformed::Syntax);
+        };
         body.extend_from_slice(data);
         at += size + 2;
     }
@@ -31,7 +37,9 @@ pub fn read(bytes: &[u8], most: usize) -> Result<Option<(Vec<u8>, usize)>, Malfo
 fn end_of_trailers(bytes: &[u8]) -> Result<Option<usize>, Malformed> {
     let mut at = 0;
     loop {
-        let Some(line) = line(&bytes[at..])? else { return Ok(None) };
+        let Some(line) = line(&bytes[at..])? else {
+            return Ok(None);
+        };
         at += line.len() + 2;
         if line.is_empty() {
             return Ok(Some(at));
@@ -41,7 +49,11 @@ fn end_of_trailers(bytes: &[u8]) -> Result<Option<usize>, Malformed> {
 
 /// The first line without its end.
 fn line(bytes: &[u8]) -> Result<Option<&[u8]>, Malformed> {
-    match bytes.windows(2).take(LONGEST_LINE).position(|pair| pair == b"\r\n") {
+    match bytes
+        .windows(2)
+        .take(LONGEST_LINE)
+        .position(|pair| pair == b"\r\n")
+    {
         Some(end) => Ok(Some(&bytes[..end])),
         None if bytes.len() > LONGEST_LINE => Err(Malformed::Syntax),
         None => Ok(None),
@@ -50,7 +62,11 @@ fn line(bytes: &[u8]) -> Result<Option<&[u8]>, Malformed> {
 
 /// A chunk's size in hexadecimal; extensions are ignored.
 fn size(line: &[u8]) -> Result<usize, Malformed> {
-    let digits = line.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
+    let digits = line
+        .split(|&byte| byte == b';')
+        .next()
+        .unwrap_or_default()
+        .trim_ascii();
     if digits.is_empty() || digits.len() > 8 {
         return Err(Malformed::Syntax);
     }
@@ -83,7 +99,11 @@ mod tests {
     #[test]
     fn what_is_no_chunk_is_refused() {
         for body in ["x\r\n", "\r\n", "-1\r\n", "2\r\nabcd", "FFFFFFFFF\r\n"] {
-            assert_eq!(read(body.as_bytes(), 100).unwrap_err(), Malformed::Syntax, "{body:?}");
+            assert_eq!(
+                read(body.as_bytes(), 100).unwrap_err(),
+                Malformed::Syntax,
+                "{body:?}"
+            );
         }
         assert_eq!(read(b"65\r\n", 100).unwrap_err(), Malformed::TooLarge);
     }

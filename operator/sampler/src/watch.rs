@@ -1,0 +1,246 @@
+//! The loop: look often while the target starts, then sample, until it is gone.
+
+use std::os::fd::AsFd as _;
+
+use gaugeblock_measurement::{
+    SamplerPlan, UnixNanos,
+    sampler::{ContainerSeries, CpuSeries, End, Exclusivity, Start},
+};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    time::Timespec,
+};
+
+use crate::{
+    cgroup::kubepods::Kubepods,
+    clock::{self, SECOND, monotonic},
+    cpu_set::CpuSet,
+    host_cpu::{self, HostCpus},
+    kernel_file::Buffer,
+    notes::Notes,
+    pod::Node,
+    process::Proc,
+    proof::Prover,
+    signals::Signals,
+    start::Starting,
+    unit::{Presence, Unit},
+};
+
+/// Time between two proofs while the target has its CPUs to itself (ns).
+const PROOF: u64 = 5 * SECOND;
+/// The same while it does not: the kubelet takes a CPU out of the others' sets only at its next
+/// reconciliation, by default within 10 s.
+const PROOF_WHILE_SHARED: u64 = SECOND;
+
+/// Everything under watch.
+pub struct Watcher<'a> {
+    plan: &'a SamplerPlan,
+    proc: &'a Proc,
+    signals: &'a Signals,
+    target: Unit,
+    others: Vec<Unit>,
+    starts: Vec<Starting>,
+    host: Option<HostCpus>,
+    prover: Prover<'a>,
+    schedule: Schedule,
+    buffer: Buffer,
+    /// What could not be read.
+    pub notes: Notes,
+}
+
+/// When what is due (monotonic ns).
+struct Schedule {
+    sample: u64,
+    host: u64,
+    proof: u64,
+    appear: u64,
+    end: u64,
+}
+
+/// What was seen.
+pub struct Seen {
+    /// How it ended.
+    pub end: End,
+    /// When.
+    pub ended: UnixNanos,
+    /// The kubelet that the target belonged to.
+    pub kubelet: Option<Kubepods>,
+    /// Every start.
+    pub starts: Vec<Start>,
+    /// Every series, the target's first.
+    pub series: Vec<ContainerSeries>,
+    /// The machine's CPUs.
+    pub cpus: Vec<CpuSeries>,
+    /// The proofs.
+    pub exclusivity: Vec<Exclusivity>,
+    /// CPUs of the target.
+    pub target_cpus: CpuSet,
+    /// What could not be read.
+    pub notes: Notes,
+}
+
+impl<'a> Watcher<'a> {
+    /// Gets ready; `None` where a pod is to be watched and there is no cgroup tree.
+    pub fn new(
+        plan: &'a SamplerPlan,
+        proc: &'a Proc,
+        node: Option<&'a Node>,
+        online: CpuSet,
+        signals: &'a Signals,
+    ) -> Option<Self> {
+        let now = monotonic();
+        Some(Self {
+            plan,
+            proc,
+            signals,
+            target: Unit::new(&plan.target, node)?,
+            others: plan.others.iter().map(|watch| Unit::new(watch, node)).collect::<Option<_>>()?,
+            starts: Vec::new(),
+            host: None,
+            prover: Prover::new(node, proc, online),
+            schedule: Schedule {
+                sample: now,
+                host: now,
+                proof: u64::MAX,
+                appear: now.saturating_add(plan.appear_time_out),
+                end: now.saturating_add(plan.deadline),
+            },
+            buffer: Buffer::default(),
+            notes: Notes::default(),
+        })
+    }
+
+    /// Watches until there is nothing more to watch. `ready` is called after the first look, from
+    /// which on nothing is missed.
+    pub fn run(mut self, ready: impl FnOnce()) -> Seen {
+        self.target.look(self.proc, &mut self.buffer, &mut self.notes);
+        ready();
+        let end = loop {
+            if self.signals.stop() {
+                break End::Interrupted;
+            }
+            if self.signals.take_window_over() {
+                self.read_private();
+            }
+            if let Some(end) = self.step() {
+                break end;
+            }
+            self.sleep();
+        };
+        self.finish(end)
+    }
+
+    /// Does what is due; answers how it ended, if it did.
+    fn step(&mut self) -> Option<End> {
+        self.target.sample_ended(self.proc, &mut self.buffer, &mut self.notes);
+        self.target.look(self.proc, &mut self.buffer, &mut self.notes);
+        let now = monotonic();
+        match self.target.presence(&self.plan.container) {
+            Presence::Gone => return Some(End::TargetGone),
+            Presence::Absent if self.starts.is_empty() && now > self.schedule.appear => return Some(End::NeverAppeared),
+            Presence::Absent => {}
+            Presence::Running(began) => {
+                if self.starts.last().is_none_or(|start| start.began().process != began.process) {
+                    let Self { plan, proc, .. } = self;
+                    self.starts.push(Starting::new(began, plan.port, &plan.ready, plan.start_poll, proc));
+                    self.schedule.sample = now;
+                }
+            }
+        }
+        if now > self.schedule.end {
+            return Some(End::DeadlineExceeded);
+        }
+        self.follow_start(now);
+        self.sample(now);
+        self.prove(now);
+        None
+    }
+
+    fn follow_start(&mut self, now: u64) {
+        let Some(start) = self.starts.last_mut() else { return };
+        let listened = start.is_listening();
+        let members = if listened { Vec::new() } else { self.target.members() };
+        start.look(&self.plan.ready, self.proc, &members, &mut self.buffer, &mut self.notes);
+        if self.schedule.proof == u64::MAX && (start.is_listening() || start.is_over()) {
+            self.schedule.proof = now;
+        }
+    }
+
+    fn sample(&mut self, now: u64) {
+        if now < self.schedule.sample || self.starts.is_empty() {
+            return;
+        }
+        // On a fixed grid: what one sample is late, the next one is not.
+        let interval = self.plan.interval;
+        let missed = now.saturating_sub(self.schedule.sample) / interval;
+        self.schedule.sample += (missed + 1) * interval;
+        self.target.sample(self.proc, &mut self.buffer, &mut self.notes);
+        for other in &mut self.others {
+            other.look(self.proc, &mut self.buffer, &mut self.notes);
+            other.sample(self.proc, &mut self.buffer, &mut self.notes);
+        }
+        if now < self.schedule.host {
+            return;
+        }
+        self.schedule.host = now + host_cpu::INTERVAL.max(interval);
+        if let Some(host) = &mut self.host
+            && let Err(error) = host.sample(clock::now(), &mut self.buffer)
+        {
+            self.notes.add(format!("/proc/stat cannot be read: {error}"));
+        }
+    }
+
+    fn prove(&mut self, now: u64) {
+        if now < self.schedule.proof {
+            return;
+        }
+        let exclusive =
+            self.prover.prove(&self.target, &self.plan.container, &self.others, &mut self.buffer, &mut self.notes);
+        self.schedule.proof = now + if exclusive == Some(false) { PROOF_WHILE_SHARED } else { PROOF };
+        if self.host.is_none() && !self.prover.target_cpus().is_empty() {
+            match HostCpus::open(self.proc, self.prover.target_cpus()) {
+                Ok(host) => self.host = Some(host),
+                Err(error) => self.notes.add(format!("/proc/stat cannot be read: {error}")),
+            }
+        }
+    }
+
+    fn read_private(&mut self) {
+        for unit in std::iter::once(&mut self.target).chain(&mut self.others) {
+            unit.read_private(self.proc, &mut self.buffer, &mut self.notes);
+        }
+    }
+
+    /// Sleeps until something is due, the target ends, its answer comes, or a signal.
+    fn sleep(&self) {
+        let now = monotonic();
+        let often = self.target.is_starting(&self.plan.container) || self.starts.last().is_some_and(|start| !start.is_over());
+        let due = if often { now + self.plan.start_poll } else { u64::MAX };
+        let sampling = if self.starts.is_empty() { u64::MAX } else { self.schedule.sample };
+        let until = [due, sampling, self.schedule.proof, self.schedule.end, now + SECOND].into_iter().min().unwrap_or(now);
+        let span = until.saturating_sub(now);
+        let time_out = Timespec { tv_sec: (span / SECOND) as i64, tv_nsec: (span % SECOND) as i64 };
+        let mut descriptors: Vec<PollFd> =
+            self.target.end_descriptors().into_iter().map(|end| PollFd::new(end, PollFlags::IN)).collect();
+        if let Some((stream, flags)) = self.starts.last().and_then(Starting::descriptor) {
+            descriptors.push(PollFd::from_borrowed_fd(stream.as_fd(), flags));
+        }
+        // Interrupted by a signal: the loop looks at its flags.
+        let _ = poll(&mut descriptors, Some(&time_out));
+    }
+
+    fn finish(self, end: End) -> Seen {
+        let ended = clock::now();
+        let Self { plan, proc: _, signals: _, target, others, starts, host, prover, schedule: _, mut buffer, mut notes } =
+            self;
+        let kubelet = target.kubelet().cloned();
+        let mut series = target.finish(Some(&plan.container), &mut buffer, &mut notes);
+        for other in others {
+            series.extend(other.finish(None, &mut buffer, &mut notes));
+        }
+        let starts = starts.into_iter().map(|start| start.finish(&mut notes)).collect();
+        let cpus = host.map(HostCpus::finish).unwrap_or_default();
+        let target_cpus = prover.target_cpus().clone();
+        Seen { end, ended, kubelet, starts, series, cpus, exclusivity: prover.finish(), target_cpus, notes }
+    }
+}

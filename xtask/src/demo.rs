@@ -1,0 +1,8 @@
+//! The demonstration.
+
+use anyhow::Result;
+
+/// Runs it.
+pub fn run() -> Result<()> {
+    anyhow::bail!("being written")
+}
