@@ -34,8 +34,23 @@ pub const ANNOTATION_RUN: &str = "gaugeblock.dev/run";
 pub const ANNOTATION_TARGET: &str = "gaugeblock.dev/target";
 /// Environment variable in which a load generator finds the value of [`ANNOTATION_TARGET`].
 pub const TARGET_VARIABLE: &str = "GAUGEBLOCK_TARGET";
+/// Annotation on claims: name of the node, which may be too long for the claim's own name.
+pub const ANNOTATION_NODE: &str = "gaugeblock.dev/node";
 /// Scheduling gate on a target until its sampler watches.
 pub const GATE_SAMPLER: &str = "gaugeblock.dev/sampler";
+
+/// Role of the ConfigMap with the frozen plan.
+pub const ROLE_PLAN: &str = "plan";
+/// Role of ConfigMaps with one trial each.
+pub const ROLE_TRIAL_RECORD: &str = "trial-record";
+/// Role of the ConfigMap with the result.
+pub const ROLE_RESULT: &str = "result";
+/// Role of the Secret with the password of dependencies.
+pub const ROLE_CREDENTIALS: &str = "credentials";
+/// Role of the Secret with the ends of logs.
+pub const ROLE_LOG: &str = "log";
+/// Role of the Lease that claims a node.
+pub const ROLE_CLAIM: &str = "claim";
 
 /// Name of the container that is measured.
 pub const CONTAINER_TARGET: &str = "target";
@@ -98,6 +113,11 @@ pub fn with_suffix(stem: &str, suffix: &str) -> String {
 /// The run's name as a label value.
 pub fn run_label(run_name: &str) -> String {
     slug(run_name, LONGEST)
+}
+
+/// Name of the Secret with the ends of logs of a run, from the stem of its names.
+pub fn log_secret(stem: &str) -> String {
+    with_suffix(stem, "log")
 }
 
 /// Name of the Lease that claims a node.

@@ -18,8 +18,11 @@ fn main() -> Result<()> {
         Some("down") => {
             cluster::down()?;
         }
+        Some("binaries") => {
+            gaugeblock_tests::binaries::Binaries::ensure()?;
+        }
         Some("status") => print!("{}", cluster::status()?),
-        other => bail!("up, api, down or status, not {other:?}"),
+        other => bail!("up, api, down, status or binaries, not {other:?}"),
     }
     Ok(())
 }

@@ -301,7 +301,7 @@ fn bounds_and_patterns_are_kept() {
     rejects(
         cluster,
         &with(run(), "/spec/priority", json!(2_000_000)),
-        "should be less than or equal to 1e+06",
+        "should be less than or equal to 1000000",
     );
     rejects(
         cluster,

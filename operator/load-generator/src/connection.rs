@@ -51,13 +51,16 @@ pub struct UnderWay {
 /// What receiving led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// Nothing more for now.
-    Drained,
-    /// Something came, and there may be more.
-    Something,
+    /// There was nothing.
+    Nothing,
+    /// Something came.
+    Something {
+        /// The socket holds nothing more for now, unless the peer has closed.
+        drained: bool,
+    },
     /// The answer is whole.
     Whole {
-        /// The socket holds nothing more for now.
+        /// As above.
         drained: bool,
         /// Another request may be sent.
         reusable: bool,
@@ -77,6 +80,8 @@ pub struct Connection {
     pub generation: u32,
     /// Openings and requests in a row that failed without any answer.
     pub failures: u32,
+    /// Whether this socket has brought any answer.
+    pub answered: bool,
     socket: Option<OwnedFd>,
     parser: Parser,
     checker: Checker,
@@ -90,6 +95,7 @@ impl Default for Connection {
             state: State::Closed,
             generation: 0,
             failures: 0,
+            answered: false,
             socket: None,
             parser: Parser::default(),
             checker: Checker::default(),
@@ -112,6 +118,7 @@ impl Connection {
             SocketAddr::V6(_) => AddressFamily::INET6,
         };
         self.generation = self.generation.wrapping_add(1);
+        self.answered = false;
         let socket = socket_with(
             family,
             SocketType::STREAM,
@@ -202,7 +209,7 @@ impl Connection {
                 Ok((_, 0)) => return self.ended(),
                 Ok((_, count)) => break count,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Received::Drained,
+                Err(Errno::AGAIN) => return Received::Nothing,
                 Err(_) => return Received::Broken,
             }
         };
@@ -220,10 +227,9 @@ impl Connection {
                 .feed(&buffer[..count], |piece| checker.feed(expectation, piece))
         };
         match fed {
-            Ok(Fed::More) if drained => Received::Drained,
-            Ok(Fed::More) => Received::Something,
+            Ok(Fed::More) => Received::Something { drained },
             Ok(Fed::Complete { rest: 0 }) => Received::Whole {
-                drained,
+                drained: drained || skips,
                 reusable: self.parser.keeps_alive() && self.unsent.is_empty(),
             },
             Ok(Fed::Complete { .. }) => Received::Malformed(Malformed::Surplus),

@@ -1,1 +1,3 @@
 //! Local mode: the same plan, executed with processes instead of pods.
+
+pub mod manifest;

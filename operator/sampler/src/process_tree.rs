@@ -80,7 +80,8 @@ struct Largest {
 }
 
 impl ProcessTree {
-    /// A unit whose process is named in a file that is yet to appear.
+    /// A unit whose process is named in a file that is yet to appear: its number, and optionally behind it
+    /// the wall clock (ns) at which the launcher started it.
     pub fn new(name: &str, file: PathBuf) -> Self {
         Self {
             name: name.to_owned(),
@@ -222,7 +223,9 @@ impl ProcessTree {
             self.gone = self.ended_at.is_some();
             return;
         };
-        let named = text.trim().parse().ok().filter(|process| *process > 0);
+        let mut words = text.split_ascii_whitespace();
+        let named = words.next().and_then(|word| word.parse().ok()).filter(|process| *process > 0);
+        let written = words.next().and_then(|word| word.parse().ok()).map(UnixNanos);
         // A file may be seen before its content is written.
         let (Some(process), true) = (named, named != self.named) else {
             self.gone = over;
@@ -238,7 +241,7 @@ impl ProcessTree {
         let seen = clock::now();
         let began = Began {
             process,
-            at: began(seen, &stat, proc.ran_and_waited(process)),
+            at: began(seen, self.looked, written, &stat, proc.ran_and_waited(process)),
             watched: self.looked,
             local: true,
         };
@@ -342,13 +345,20 @@ impl Member {
 
 /// When a process began, that had called `execve` before it was first seen.
 ///
-/// The kernel tells it to 10 ms. It was not after the first look, nor later than the time that it has
-/// since run and waited for a CPU. Where these leave more than the kernel's step, as for a process seen
-/// long after its start, the middle of the step is right to 5 ms.
-fn began(seen: UnixNanos, stat: &Stat, ran_and_waited: Option<u64>) -> UnixNanos {
+/// The kernel tells it to a step of 10 ms. Within the step it is what the launcher wrote beside the
+/// number, if it did. Otherwise, where the file was seen to appear, the first look less the time that
+/// the process has since run and waited for a CPU: a process that has just started has done little else.
+/// For a process that was there before the sampler, the middle of the step is right to 5 ms.
+fn began(seen: UnixNanos, watched: bool, written: Option<UnixNanos>, stat: &Stat, ran_and_waited: Option<u64>) -> UnixNanos {
     let step = clock::at_boot_time(stat.started);
-    let latest = clock::before(seen, ran_and_waited.unwrap_or(0));
-    if latest > clock::after(step, TICK) { clock::after(step, TICK / 2) } else { latest.max(step) }
+    let latest = clock::before(seen, ran_and_waited.unwrap_or(0)).min(clock::after(step, TICK));
+    match written {
+        // The launcher's call returns after the start, and may be late.
+        Some(written) => written.min(seen),
+        None if watched => latest,
+        None => clock::after(step, TICK / 2),
+    }
+    .max(step)
 }
 
 /// Memory of one or more processes (bytes), from proc_pid_status(5).
@@ -396,9 +406,13 @@ mod tests {
         let after = |nanos| clock::after(step, nanos);
         let near = |a: UnixNanos, b: UnixNanos| a.since(b).abs() < 100_000;
         // Seen 3 ms after the step, having run for 1 ms: it began 2 ms after it.
-        assert!(near(began(after(3 * MILLISECOND), &stat(SECOND), Some(MILLISECOND)), after(2 * MILLISECOND)));
-        // Seen long after: the middle of the step.
-        assert!(near(began(after(SECOND), &stat(SECOND), Some(MILLISECOND)), after(5 * MILLISECOND)));
+        let seen = after(3 * MILLISECOND);
+        assert!(near(began(seen, true, None, &stat(SECOND), Some(MILLISECOND)), after(2 * MILLISECOND)));
+        // The launcher knows better.
+        assert!(near(began(seen, true, Some(after(MILLISECOND)), &stat(SECOND), None), after(MILLISECOND)));
+        // Seen late: within the step. There before the sampler: the middle of the step.
+        assert!(near(began(after(SECOND), true, None, &stat(SECOND), None), after(10 * MILLISECOND)));
+        assert!(near(began(after(SECOND), false, None, &stat(SECOND), None), after(5 * MILLISECOND)));
     }
 
     #[test]

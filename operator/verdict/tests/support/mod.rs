@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod noise;
+
 use gaugeblock_verdict::{MetricEvidence, MinimumEffect, Pair, Policy, RunJudgement, Validity, judge};
 
 /// A gate named `latency` with δ, and no pairs yet.

@@ -1,0 +1,7 @@
+//! The load generator as a program of its own.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    gaugeblock_load_generator::main()
+}
