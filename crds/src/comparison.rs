@@ -25,11 +25,7 @@ pub struct Comparison {
 
 impl Default for Comparison {
     fn default() -> Self {
-        Self {
-            baseline: None,
-            error_rate: default_error_rate(),
-            metrics: Vec::new(),
-        }
+        Self { baseline: None, error_rate: default_error_rate(), metrics: Vec::new() }
     }
 }
 

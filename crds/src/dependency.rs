@@ -17,10 +17,7 @@ use crate::{
 #[x_kube(validation = ("has(self.postgres)", "name the kind of the dependency: postgres"))]
 pub struct Dependency {
     /// Name, under which the target finds it as a host.
-    #[schemars(
-        length(min = 1, max = 40),
-        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
-    )]
+    #[schemars(length(min = 1, max = 40), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub name: String,
     /// How long its data live.
     #[serde(default)]

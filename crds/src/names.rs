@@ -32,8 +32,6 @@ pub const MANAGED_BY: &str = "gaugeblock";
 pub const ANNOTATION_RUN: &str = "gaugeblock.dev/run";
 /// Annotation on load generators: address and port of the target, known when they are let go.
 pub const ANNOTATION_TARGET: &str = "gaugeblock.dev/target";
-/// Environment variable in which a load generator finds the value of [`ANNOTATION_TARGET`].
-pub const TARGET_VARIABLE: &str = "GAUGEBLOCK_TARGET";
 /// Annotation on claims: name of the node, which may be too long for the claim's own name.
 pub const ANNOTATION_NODE: &str = "gaugeblock.dev/node";
 /// Scheduling gate on a target until its sampler watches.
@@ -66,9 +64,9 @@ const LONGEST: usize = 63;
 
 /// 64-bit FNV-1a in hexadecimal: short, stable over versions, and not for secrets.
 pub fn short_hash(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     let mut out = String::with_capacity(16);
     let _ = write!(out, "{hash:016x}");
     out
@@ -80,21 +78,11 @@ pub fn short_hash(text: &str) -> String {
 pub fn slug(name: &str, longest: usize) -> String {
     let text: String = name
         .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_lowercase()
-            } else {
-                '-'
-            }
-        })
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
         .take(longest)
         .collect();
     let text = text.trim_matches('-');
-    if text.is_empty() {
-        "run".to_owned()
-    } else {
-        text.to_owned()
-    }
+    if text.is_empty() { "run".to_owned() } else { text.to_owned() }
 }
 
 /// The stem of the names of everything of a run: part of its name for people, and a hash of its
@@ -122,9 +110,5 @@ pub fn log_secret(stem: &str) -> String {
 
 /// Name of the Lease that claims a node.
 pub fn node_claim(node: &str) -> String {
-    format!(
-        "gaugeblock-node-{}-{}",
-        slug(node, 30),
-        &short_hash(node)[..8]
-    )
+    format!("gaugeblock-node-{}-{}", slug(node, 30), &short_hash(node)[..8])
 }

@@ -30,11 +30,7 @@ use crate::text::GoDuration;
         json_path = ".status.claimed",
         description = "Nodes that a run holds"
     ),
-    printcolumn(
-        name = "Age",
-        type_ = "date",
-        json_path = ".metadata.creationTimestamp"
-    )
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
 pub struct BenchmarkPoolSpec {

@@ -34,29 +34,10 @@ use crate::{
     ),
     printcolumn(name = "Verdict", type_ = "string", json_path = ".status.verdict"),
     printcolumn(name = "Reason", type_ = "string", json_path = ".status.reason"),
-    printcolumn(
-        name = "Age",
-        type_ = "date",
-        json_path = ".metadata.creationTimestamp"
-    ),
-    printcolumn(
-        name = "Pool",
-        type_ = "string",
-        json_path = ".spec.pool",
-        priority = 1
-    ),
-    printcolumn(
-        name = "Node",
-        type_ = "string",
-        json_path = ".status.node",
-        priority = 1
-    ),
-    printcolumn(
-        name = "Activity",
-        type_ = "string",
-        json_path = ".status.activity",
-        priority = 1
-    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Pool", type_ = "string", json_path = ".spec.pool", priority = 1),
+    printcolumn(name = "Node", type_ = "string", json_path = ".status.node", priority = 1),
+    printcolumn(name = "Activity", type_ = "string", json_path = ".status.activity", priority = 1),
     selectable = ".status.phase",
     selectable = ".status.verdict"
 )]
@@ -205,12 +186,7 @@ pub struct Generator {
 
 impl Default for Generator {
     fn default() -> Self {
-        Self {
-            resources: Resources {
-                cpu: "1".into(),
-                memory: "128Mi".into(),
-            },
-        }
+        Self { resources: Resources { cpu: "1".into(), memory: "128Mi".into() } }
     }
 }
 

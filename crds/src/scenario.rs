@@ -14,10 +14,7 @@ use crate::text::GoDuration;
 #[x_kube(validation = ("has(self.http)", "name the kind of the scenario: http"))]
 pub struct Scenario {
     /// Name, unique in the run.
-    #[schemars(
-        length(min = 1, max = 40),
-        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
-    )]
+    #[schemars(length(min = 1, max = 40), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub name: String,
     /// Whether it changes data. The scenario after a writing one gets fresh dependencies and a
     /// fresh target.
@@ -104,10 +101,7 @@ pub enum Arrivals {
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// Name in the results.
-    #[schemars(
-        length(min = 1, max = 40),
-        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
-    )]
+    #[schemars(length(min = 1, max = 40), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub name: String,
     /// Method.
     #[serde(default)]
@@ -174,10 +168,7 @@ impl Method {
 #[serde(rename_all = "camelCase")]
 pub struct Header {
     /// Name.
-    #[schemars(
-        length(min = 1, max = 128),
-        regex(pattern = r"^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
-    )]
+    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[-!#$%&'*+.^_`|~0-9A-Za-z]+$"))]
     pub name: String,
     /// Value.
     #[schemars(length(max = 4096), regex(pattern = r"^[^\r\n]*$"))]

@@ -14,10 +14,7 @@ use crate::text::{GoDuration, Quantity};
 #[x_kube(validation = ("!has(self.env) || self.env.all(e, e.name != 'PORT')", "PORT is set by Gaugeblock from `port`"))]
 pub struct Target {
     /// Name of the arm, unique in the run.
-    #[schemars(
-        length(min = 1, max = 40),
-        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
-    )]
+    #[schemars(length(min = 1, max = 40), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub name: String,
     /// Image. Name a digest (`…@sha256:…`) to be sure of what is measured. Not used in local mode.
     #[schemars(length(min = 1, max = 512))]
@@ -69,10 +66,7 @@ pub struct Target {
 ))]
 pub struct EnvironmentVariable {
     /// Name.
-    #[schemars(
-        length(min = 1, max = 128),
-        regex(pattern = r"^[-._a-zA-Z][-._a-zA-Z0-9]*$")
-    )]
+    #[schemars(length(min = 1, max = 128), regex(pattern = r"^[-._a-zA-Z][-._a-zA-Z0-9]*$"))]
     pub name: String,
     /// Plain value. Secrets belong into a Secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,11 +111,7 @@ pub struct Readiness {
 
 impl Default for Readiness {
     fn default() -> Self {
-        Self {
-            path: default_path(),
-            status: default_status(),
-            timeout: default_readiness_time_out(),
-        }
+        Self { path: default_path(), status: default_status(), timeout: default_readiness_time_out() }
     }
 }
 
@@ -139,10 +129,7 @@ pub struct Resources {
 
 impl Default for Resources {
     fn default() -> Self {
-        Self {
-            cpu: default_cpu(),
-            memory: default_memory(),
-        }
+        Self { cpu: default_cpu(), memory: default_memory() }
     }
 }
 

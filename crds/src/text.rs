@@ -82,19 +82,14 @@ text!(
 impl GoDuration {
     /// The duration.
     pub fn parse(&self) -> Result<Duration, InvalidText> {
-        let invalid = || InvalidText {
-            text: self.0.clone(),
-            expected: "a duration such as 30s or 1m30s",
-        };
+        let invalid = || InvalidText { text: self.0.clone(), expected: "a duration such as 30s or 1m30s" };
         let mut rest = self.0.as_str();
         let mut total = Duration::ZERO;
         if rest.is_empty() {
             return Err(invalid());
         }
         while !rest.is_empty() {
-            let digits = rest
-                .find(|c: char| !c.is_ascii_digit() && c != '.')
-                .ok_or_else(invalid)?;
+            let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(invalid)?;
             let number: f64 = rest[..digits].parse().map_err(|_| invalid())?;
             rest = &rest[digits..];
             let (unit, length) = if rest.starts_with("ms") {
@@ -117,8 +112,7 @@ impl GoDuration {
 
     /// The duration in nanoseconds; zero where the text is invalid, which the schema refuses.
     pub fn nanos(&self) -> u64 {
-        self.parse()
-            .map_or(0, |duration| duration.as_nanos() as u64)
+        self.parse().map_or(0, |duration| duration.as_nanos() as u64)
     }
 }
 
@@ -130,20 +124,14 @@ impl Percent {
             .and_then(|number| number.parse::<f64>().ok())
             .filter(|number| number.is_finite() && *number >= 0.0)
             .map(|number| number / 100.0)
-            .ok_or_else(|| InvalidText {
-                text: self.0.clone(),
-                expected: "a share such as 2.5%",
-            })
+            .ok_or_else(|| InvalidText { text: self.0.clone(), expected: "a share such as 2.5%" })
     }
 }
 
 impl Quantity {
     /// The plain number: CPUs, or bytes.
     pub fn value(&self) -> Result<f64, InvalidText> {
-        let split = self
-            .0
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(self.0.len());
+        let split = self.0.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(self.0.len());
         let (number, unit) = self.0.split_at(split);
         let factor = match unit {
             "" => 1.0,
@@ -163,16 +151,12 @@ impl Quantity {
             .ok()
             .map(|number| number * factor)
             .filter(|value| value.is_finite())
-            .ok_or_else(|| InvalidText {
-                text: self.0.clone(),
-                expected: "a quantity such as 1, 500m or 256Mi",
-            })
+            .ok_or_else(|| InvalidText { text: self.0.clone(), expected: "a quantity such as 1, 500m or 256Mi" })
     }
 
     /// Whether this many CPUs can be had exclusively: a whole number of at least one.
     pub fn is_whole(&self) -> bool {
-        self.value()
-            .is_ok_and(|value| value >= 1.0 && value.fract() == 0.0)
+        self.value().is_ok_and(|value| value >= 1.0 && value.fract() == 0.0)
     }
 }
 

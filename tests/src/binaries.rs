@@ -21,11 +21,7 @@ struct Module {
 }
 
 const MODULES: [Module; 2] = [
-    Module {
-        name: "etcd",
-        versioned: "go.etcd.io/etcd/server/v3",
-        programs: &[("etcd", "go.etcd.io/etcd/server/v3")],
-    },
+    Module { name: "etcd", versioned: "go.etcd.io/etcd/server/v3", programs: &[("etcd", "go.etcd.io/etcd/server/v3")] },
     Module {
         name: "kube",
         versioned: "k8s.io/kubernetes",
@@ -112,9 +108,10 @@ impl Module {
 
     fn version(&self) -> Result<String> {
         let text = self.read("go.mod")?;
-        let line = text.lines().map(str::trim).find_map(|line| {
-            line.strip_prefix(self.versioned)?.strip_prefix(' ')?.split(' ').next()
-        });
+        let line = text
+            .lines()
+            .map(str::trim)
+            .find_map(|line| line.strip_prefix(self.versioned)?.strip_prefix(' ')?.split(' ').next());
         let version = line.with_context(|| format!("{}/go.mod does not require {}", self.name, self.versioned))?;
         Ok(version.to_owned())
     }

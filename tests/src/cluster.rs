@@ -18,7 +18,9 @@
 pub mod access;
 pub mod certificates;
 pub mod cgroups;
+pub mod configuration;
 pub mod control_plane;
+pub mod guest;
 pub mod layout;
 pub mod leftovers;
 pub mod lock;
@@ -238,9 +240,9 @@ pub fn status() -> Result<String> {
     let mut text = String::new();
     if let Ok((layout, _)) = cluster.ours() {
         text = format!("state: {}\n", layout.root().display());
-        let nodes = Node::LOCAL.into_iter().flat_map(|node| {
-            ["containerd", "kubelet", "kube-proxy"].map(|program| node::process_name(program, node))
-        });
+        let nodes = Node::LOCAL
+            .into_iter()
+            .flat_map(|node| ["containerd", "kubelet", "kube-proxy"].map(|program| node::process_name(program, node)));
         for name in Component::ALL.map(|component| component.name().to_owned()).into_iter().chain(nodes) {
             let state = match Process::remembered(layout, &name) {
                 Ok(process) if process.runs() => format!("runs as {}", process.id()),

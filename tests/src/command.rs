@@ -24,10 +24,7 @@ pub fn run(command: &mut Command) -> Result<String> {
 /// # Errors
 /// When it cannot be started.
 pub fn output(command: &mut Command) -> Result<Output> {
-    command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("failed to start {}", line(command)))
+    command.stdin(Stdio::null()).output().with_context(|| format!("failed to start {}", line(command)))
 }
 
 /// Runs a command with `input` on its standard input, whatever its exit status.
@@ -45,9 +42,7 @@ pub fn output_with_input(command: &mut Command, input: &[u8]) -> Result<Output> 
         // A program that ends before it has read everything says why on standard error.
         let _ = stdin.write_all(input);
     }
-    child
-        .wait_with_output()
-        .with_context(|| format!("failed to wait for {}", line(command)))
+    child.wait_with_output().with_context(|| format!("failed to wait for {}", line(command)))
 }
 
 /// Runs `program` with `arguments`; see [`run`].

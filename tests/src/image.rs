@@ -187,8 +187,8 @@ impl Recipe {
 
         // A reader never sees half an archive.
         let unfinished = path.with_extension("unfinished");
-        let file = fs::File::create(&unfinished)
-            .with_context(|| format!("failed to write {}", unfinished.display()))?;
+        let file =
+            fs::File::create(&unfinished).with_context(|| format!("failed to write {}", unfinished.display()))?;
         let mut archive = Builder::new(file);
         append(&mut archive, "oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#)?;
         append(&mut archive, "index.json", &index)?;
@@ -271,9 +271,7 @@ impl Recipe {
     fn put(&mut self, path: impl AsRef<Path>, entry: Entry) {
         let path = relative(path.as_ref());
         for parent in path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
-            self.entries
-                .entry(parent.to_path_buf())
-                .or_insert_with(|| Entry::new(EntryType::Directory, 0o755, 0));
+            self.entries.entry(parent.to_path_buf()).or_insert_with(|| Entry::new(EntryType::Directory, 0o755, 0));
         }
         self.entries.insert(path, entry);
     }

@@ -35,8 +35,7 @@ const POSTGRES_PROGRAMS: [&str; 6] = ["postgres", "initdb", "pg_ctl", "pg_isread
 const POSTGRES_LIBRARIES: [&str; 3] = ["plpgsql", "dict_snowball", "pg_stat_statements"];
 
 /// The programs of the operator's image.
-const GAUGEBLOCK_PROGRAMS: [&str; 3] =
-    ["gaugeblock-operator", "gaugeblock-load-generator", "gaugeblock-sampler"];
+const GAUGEBLOCK_PROGRAMS: [&str; 3] = ["gaugeblock-operator", "gaugeblock-load-generator", "gaugeblock-sampler"];
 
 /// An image in an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]

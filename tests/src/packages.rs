@@ -49,11 +49,8 @@ const POSTGRES_SETTINGS: &str = "/etc/postgresql-common/createcluster.conf";
 /// # Errors
 /// Names the missing packages, when this is not Debian or we are not root or `apt-get` fails.
 pub fn ensure(packages: &[Package]) -> Result<()> {
-    let missing: Vec<&str> = packages
-        .iter()
-        .filter(|(_, path)| !Path::new(path).exists())
-        .map(|(package, _)| *package)
-        .collect();
+    let missing: Vec<&str> =
+        packages.iter().filter(|(_, path)| !Path::new(path).exists()).map(|(package, _)| *package).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -13,11 +13,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// After `deadline`, with `what` was waited for and the last error seen.
-pub fn until<T>(
-    what: &str,
-    deadline: Duration,
-    mut condition: impl FnMut() -> Result<Option<T>>,
-) -> Result<T> {
+pub fn until<T>(what: &str, deadline: Duration, mut condition: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let start = Instant::now();
     loop {
         let last = match condition() {

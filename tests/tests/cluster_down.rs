@@ -60,9 +60,7 @@ fn a_killed_owner_leaves_nothing_behind() {
 
     owner.kill().unwrap();
     owner.wait().unwrap();
-    let gone = wait::until("the end of the cluster", Duration::from_secs(30), || {
-        leftovers::none(&root).map(Some)
-    });
+    let gone = wait::until("the end of the cluster", Duration::from_secs(30), || leftovers::none(&root).map(Some));
     gone.unwrap();
     assert!(cluster::lock::noted().is_none());
 }

@@ -106,9 +106,7 @@ fn a_guaranteed_pod_of_one_cpu_has_it_for_itself_and_one_of_1500m_has_not() {
     let shared = cluster.container_cpus(&place.ready("shared"), "main").unwrap();
     assert!(!shared.contains(&exclusive[0]), "{shared:?} overlaps {exclusive:?}");
 
-    cluster
-        .kubectl_text(&["delete", "pod", "exclusive", "shared", "--namespace", place.name])
-        .unwrap();
+    cluster.kubectl_text(&["delete", "pod", "exclusive", "shared", "--namespace", place.name]).unwrap();
     place.create(&bench_pod("fraction", &asking("1500m"), ""));
     let fraction = cluster.container_cpus(&place.ready("fraction"), "main").unwrap();
     assert!(fraction.len() > 1, "no CPU is exclusive, but the set is {fraction:?}");

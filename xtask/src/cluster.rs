@@ -29,32 +29,17 @@ pub fn run(chore: Chore) -> Result<()> {
     match chore {
         Chore::Up => {
             let images = images::build_here()?;
-            Cluster::up(&Options {
-                nodes: true,
-                images,
-                keep: true,
-            })?;
+            Cluster::up(&Options { nodes: true, images, keep: true })?;
             print!("{}", cluster::status()?);
         }
         Chore::Down => {
             let there_was = cluster::down()?;
-            println!(
-                "{}",
-                if there_was {
-                    "the cluster is down"
-                } else {
-                    "no cluster is up"
-                }
-            );
+            println!("{}", if there_was { "the cluster is down" } else { "no cluster is up" });
         }
         Chore::Status => print!("{}", cluster::status()?),
         Chore::Kubectl { arguments } => {
-            let cluster =
-                cluster::current()?.context("no cluster is up: `cargo xtask cluster up`")?;
-            let status = cluster
-                .kubectl_command(&arguments)
-                .status()
-                .context("failed to start kubectl")?;
+            let cluster = cluster::current()?.context("no cluster is up: `cargo xtask cluster up`")?;
+            let status = cluster.kubectl_command(&arguments).status().context("failed to start kubectl")?;
             std::process::exit(status.code().unwrap_or(1));
         }
     }

@@ -26,11 +26,7 @@ enum Chore {
     /// Formatting, lints, licences and bans.
     Lint,
     /// Write every generated file.
-    Generate {
-        /// Only say which files differ, and fail if any does.
-        #[arg(long)]
-        check: bool,
-    },
+    Generate,
     /// Start, show or end the test cluster.
     #[command(subcommand)]
     Cluster(cluster::Chore),
@@ -41,7 +37,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Demo => demo::run(),
         Chore::Test(arguments) => test::run(&arguments),
         Chore::Lint => lint::run(),
-        Chore::Generate { check } => generate::run(check),
+        Chore::Generate => generate::run(),
         Chore::Cluster(chore) => cluster::run(chore),
     }
 }

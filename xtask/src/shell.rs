@@ -22,18 +22,11 @@ pub fn cargo(arguments: &[&str]) -> Command {
 
 /// Runs a command to its end; fails with what was run when it fails.
 pub fn run(command: &mut Command) -> Result<()> {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
-    let arguments: Vec<_> = command
-        .get_args()
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
+    let program = Path::new(command.get_program()).file_name().map(|name| name.to_string_lossy().into_owned());
+    let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let shown = format!("{} {}", program.unwrap_or_default(), arguments.join(" "));
     eprintln!("$ {shown}");
-    let status = command
-        .status()
-        .with_context(|| format!("failed to start `{shown}`"))?;
+    let status = command.status().with_context(|| format!("failed to start `{shown}`"))?;
     if !status.success() {
         bail!("`{shown}` failed: {status}");
     }

@@ -37,21 +37,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if !arguments.no_lint {
         lint::run()?;
     }
-    shell::run(&mut shell::cargo(&[
-        "build",
-        "--workspace",
-        "--all-targets",
-    ]))?;
+    shell::run(&mut shell::cargo(&["build", "--workspace", "--all-targets"]))?;
     let Ok(built) = binaries.join() else {
         bail!("the build of the cluster's programs panicked");
     };
     built.context("failed to build the cluster's programs")?;
     let images = images::build_here()?;
-    let cluster = Cluster::up(&Options {
-        nodes: true,
-        images,
-        keep: false,
-    })?;
+    let cluster = Cluster::up(&Options { nodes: true, images, keep: false })?;
     let (variable, state) = cluster.environment();
     let outcome = shell::run(tests().args(["--workspace"]).env(variable, state));
     cluster.down()?;

@@ -250,11 +250,6 @@ impl Connection {
         }
     }
 
-    /// Status of the answer.
-    pub fn status(&self) -> u16 {
-        self.parser.status()
-    }
-
     /// Bytes of the answer so far.
     pub fn bytes_received(&self) -> u64 {
         self.parser.bytes()

@@ -46,10 +46,15 @@ pub struct Ready {
 }
 
 /// A set of sockets, watched edge-triggered.
-#[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
+}
+
+impl std::fmt::Debug for Poller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Poller").field("epoll", &self.epoll).finish_non_exhaustive()
+    }
 }
 
 impl Poller {

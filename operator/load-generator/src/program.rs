@@ -10,7 +10,10 @@ use std::{
 };
 
 use clap::Parser;
-use gaugeblock_measurement::{frame, plan::PLAN_VARIABLE};
+use gaugeblock_measurement::{
+    GeneratorPlan, frame,
+    plan::{PLAN_VARIABLE, TARGET_VARIABLE},
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{
@@ -113,7 +116,11 @@ fn carry_out(arguments: &Arguments) -> Result<(), ProgramError> {
         })?,
         None => environment(PLAN_VARIABLE).ok_or(ProgramError::NoPlan)?,
     };
-    let workload = Workload::from_json(&json)?;
+    let mut plan: GeneratorPlan = serde_json::from_str(&json).map_err(BadPlan::Unreadable)?;
+    if plan.target.is_empty() {
+        plan.target = environment(TARGET_VARIABLE).unwrap_or_default();
+    }
+    let workload = Workload::new(&plan)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(ProgramError::Signals)?;

@@ -76,7 +76,7 @@ pub fn play(
                     before = sessions.read().map(|reading| (reading, control.totals().0));
                 }
                 let (phase, since, until) = phase(times, plan.warm_up, now);
-                telling.say(phase, now - since, until - since, control.totals());
+                telling.say(phase, now.saturating_sub(since), until - since, control.totals());
             }
         }
     })?;
@@ -121,9 +121,8 @@ pub fn play(
 /// The phase at `now`, with its beginning and its end (monotonic ns).
 fn phase(times: &Times, warm_up: u64, now: u64) -> (Phase, u64, u64) {
     let warm = times.start + warm_up;
-    let now = now.max(times.start);
     if now < warm {
-        (Phase::WarmUp, times.start.min(now), warm)
+        (Phase::WarmUp, times.start, warm)
     } else if now < times.open {
         (Phase::Discard, warm, times.open)
     } else if now < times.close {

@@ -80,11 +80,6 @@ pub struct Requests {
 }
 
 impl Workload {
-    /// Reads a plan from its JSON.
-    pub fn from_json(json: &str) -> Result<Self, BadPlan> {
-        Self::new(&serde_json::from_str(json).map_err(BadPlan::Unreadable)?)
-    }
-
     /// Checks a plan.
     pub fn new(plan: &GeneratorPlan) -> Result<Self, BadPlan> {
         if plan.version != PLAN_VERSION {

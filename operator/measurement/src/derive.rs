@@ -24,14 +24,8 @@ pub fn metrics(generator: &GeneratorRecord, sampler: &SamplerRecord) -> Vec<Metr
     }
     if let Some(target) = target {
         idle(&mut values, generator, target);
-        values.trial(
-            MetricName::MemoryPeak,
-            target.peak.map(|bytes| bytes as f64),
-        );
-        values.trial(
-            MetricName::MemoryPrivate,
-            target.private.map(|bytes| bytes as f64),
-        );
+        values.trial(MetricName::MemoryPeak, target.peak.map(|bytes| bytes as f64));
+        values.trial(MetricName::MemoryPrivate, target.private.map(|bytes| bytes as f64));
     }
     if let Some(start) = sampler.starts.first().filter(|start| start.watched) {
         let after = |at: Option<UnixNanos>| at.map(|at| at.seconds_since(start.process));
@@ -76,27 +70,11 @@ impl Values {
 fn load(values: &mut Values, scenario: &ScenarioRecord) {
     let all = scenario.all();
     let seconds = scenario.window.seconds();
-    values.scenario(
-        MetricName::Throughput,
-        scenario,
-        ratio(all.correct as f64, seconds),
-    );
-    values.scenario(
-        MetricName::ErrorShare,
-        scenario,
-        ratio(all.failures() as f64, all.sent as f64),
-    );
-    values.scenario(
-        MetricName::ReceivedBytes,
-        scenario,
-        ratio(all.bytes_received as f64, seconds),
-    );
+    values.scenario(MetricName::Throughput, scenario, ratio(all.correct as f64, seconds));
+    values.scenario(MetricName::ErrorShare, scenario, ratio(all.failures() as f64, all.sent as f64));
+    values.scenario(MetricName::ReceivedBytes, scenario, ratio(all.bytes_received as f64, seconds));
     if let Offered::Open { rate, .. } = scenario.offered {
-        values.scenario(
-            MetricName::AchievedShare,
-            scenario,
-            ratio(scenario.achieved_rate, rate),
-        );
+        values.scenario(MetricName::AchievedShare, scenario, ratio(scenario.achieved_rate, rate));
     }
     latencies(values, scenario, &all, None);
     if scenario.requests.len() > 1 {
@@ -106,22 +84,11 @@ fn load(values: &mut Values, scenario: &ScenarioRecord) {
     }
 }
 
-fn latencies(
-    values: &mut Values,
-    scenario: &ScenarioRecord,
-    requests: &RequestRecord,
-    name: Option<&str>,
-) {
+fn latencies(values: &mut Values, scenario: &ScenarioRecord, requests: &RequestRecord, name: Option<&str>) {
     let histogram = &requests.response;
     let mut quantile = |metric, q| {
         let beyond = Some(histogram.count_beyond(q));
-        values.push(
-            metric,
-            Some(&scenario.name),
-            name,
-            histogram.quantile(q),
-            beyond,
-        );
+        values.push(metric, Some(&scenario.name), name, histogram.quantile(q), beyond);
     };
     match scenario.offered {
         Offered::Closed { .. } => {
@@ -134,20 +101,8 @@ fn latencies(
             quantile(MetricName::LatencyP95, 0.95);
             quantile(MetricName::LatencyP99, 0.99);
             quantile(MetricName::LatencyP999, 0.999);
-            values.push(
-                MetricName::LatencyMax,
-                Some(&scenario.name),
-                name,
-                histogram.max(),
-                None,
-            );
-            values.push(
-                MetricName::LatencyMean,
-                Some(&scenario.name),
-                name,
-                histogram.mean(),
-                None,
-            );
+            values.push(MetricName::LatencyMax, Some(&scenario.name), name, histogram.max(), None);
+            values.push(MetricName::LatencyMean, Some(&scenario.name), name, histogram.mean(), None);
         }
     }
 }
@@ -160,56 +115,23 @@ fn resources(values: &mut Values, scenario: &ScenarioRecord, target: &ContainerS
         Offered::Open { .. } => MetricName::CpuPerRequest,
         Offered::Closed { .. } => MetricName::CpuPerRequestSaturated,
     };
-    values.scenario(
-        per_request,
-        scenario,
-        cpu.and_then(|cpu| ratio(cpu, correct)),
-    );
-    values.scenario(
-        MetricName::CoresUsed,
-        scenario,
-        cpu.and_then(|cpu| ratio(cpu, window.seconds())),
-    );
+    values.scenario(per_request, scenario, cpu.and_then(|cpu| ratio(cpu, correct)));
+    values.scenario(MetricName::CoresUsed, scenario, cpu.and_then(|cpu| ratio(cpu, window.seconds())));
     let throttled = used(target, &target.throttled, window);
-    values.scenario(
-        MetricName::ThrottledShare,
-        scenario,
-        throttled.and_then(|time| ratio(time, window.seconds())),
-    );
-    values.scenario(
-        MetricName::MemoryAnonymous,
-        scenario,
-        mean(target, &target.anonymous, window),
-    );
-    values.scenario(
-        MetricName::MemoryAnonymousPeak,
-        scenario,
-        largest(target, &target.anonymous, window),
-    );
-    values.scenario(
-        MetricName::MemoryWorkingSet,
-        scenario,
-        mean(target, &target.working_set, window),
-    );
+    values.scenario(MetricName::ThrottledShare, scenario, throttled.and_then(|time| ratio(time, window.seconds())));
+    values.scenario(MetricName::MemoryAnonymous, scenario, mean(target, &target.anonymous, window));
+    values.scenario(MetricName::MemoryAnonymousPeak, scenario, largest(target, &target.anonymous, window));
+    values.scenario(MetricName::MemoryWorkingSet, scenario, mean(target, &target.working_set, window));
 }
 
 fn idle(values: &mut Values, generator: &GeneratorRecord, target: &ContainerSeries) {
     if let Some(before) = generator.idle_before {
-        values.trial(
-            MetricName::MemoryAnonymousStart,
-            mean(target, &target.anonymous, before),
-        );
+        values.trial(MetricName::MemoryAnonymousStart, mean(target, &target.anonymous, before));
         let cpu = used(target, &target.cpu, before);
-        values.trial(
-            MetricName::IdleCores,
-            cpu.and_then(|cpu| ratio(cpu, before.seconds())),
-        );
+        values.trial(MetricName::IdleCores, cpu.and_then(|cpu| ratio(cpu, before.seconds())));
     }
     if let Some(after) = generator.idle_after {
-        values.trial(
-            MetricName::MemoryAnonymousIdle,
-            mean(target, &target.anonymous, after),
-        );
+        values.trial(MetricName::MemoryAnonymousIdle, mean(target, &target.anonymous, after));
     }
 }
 
@@ -219,18 +141,12 @@ pub fn limit(scenario: &ScenarioRecord, sampler: &SamplerRecord) -> Limit {
     let Some(target) = sampler.series.iter().find(|series| series.target) else {
         return limit;
     };
-    let cpus = sampler
-        .exclusivity
-        .last()
-        .map_or(0, |proof| count_cpus(&proof.target_cpus));
-    let Some(cores) = used(target, &target.cpu, scenario.window)
-        .and_then(|cpu| ratio(cpu, scenario.window.seconds()))
+    let cpus = sampler.exclusivity.last().map_or(0, |proof| count_cpus(&proof.target_cpus));
+    let Some(cores) = used(target, &target.cpu, scenario.window).and_then(|cpu| ratio(cpu, scenario.window.seconds()))
     else {
         return limit;
     };
-    limit
-        .evidence
-        .push(format!("the target used {cores:.2} of {cpus} CPUs"));
+    limit.evidence.push(format!("the target used {cores:.2} of {cpus} CPUs"));
     let held = match scenario.offered {
         Offered::Open { rate, .. } => scenario.achieved_rate >= HELD * rate,
         Offered::Closed { .. } => false,
@@ -252,10 +168,7 @@ pub fn limit(scenario: &ScenarioRecord, sampler: &SamplerRecord) -> Limit {
 pub fn count_cpus(list: &str) -> usize {
     list.split(',')
         .filter_map(|part| {
-            let (from, to) = part
-                .trim()
-                .split_once('-')
-                .unwrap_or((part.trim(), part.trim()));
+            let (from, to) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
             Some(to.parse::<usize>().ok()?.saturating_sub(from.parse().ok()?) + 1)
         })
         .sum()
@@ -287,22 +200,12 @@ fn value_at(times: &[UnixNanos], column: &[u64], time: UnixNanos) -> Option<f64>
     Some(from + (*to as f64 - from) * share)
 }
 
-fn inside<'a>(
-    series: &'a ContainerSeries,
-    column: &'a [u64],
-    span: Span,
-) -> impl Iterator<Item = f64> + 'a {
-    series
-        .at
-        .iter()
-        .zip(column)
-        .filter(move |(at, _)| span.contains(**at))
-        .map(|(_, value)| *value as f64)
+fn inside<'a>(series: &'a ContainerSeries, column: &'a [u64], span: Span) -> impl Iterator<Item = f64> + 'a {
+    series.at.iter().zip(column).filter(move |(at, _)| span.contains(**at)).map(|(_, value)| *value as f64)
 }
 
 fn mean(series: &ContainerSeries, column: &[u64], span: Span) -> Option<f64> {
-    let (sum, count) = inside(series, column, span)
-        .fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    let (sum, count) = inside(series, column, span).fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
     ratio(sum, count)
 }
 
@@ -328,10 +231,7 @@ mod tests {
     }
 
     fn span(start: i64, end: i64) -> Span {
-        Span {
-            start: UnixNanos(start),
-            end: UnixNanos(end),
-        }
+        Span { start: UnixNanos(start), end: UnixNanos(end) }
     }
 
     #[test]

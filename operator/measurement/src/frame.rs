@@ -94,9 +94,7 @@ pub enum ResultUnreadable {
 pub fn pack<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
     let json = serde_json::to_vec(value)?;
     let mut packed = Vec::new();
-    ZlibEncoder::new(json.as_slice(), Compression::best())
-        .read_to_end(&mut packed)
-        .map_err(serde_json::Error::io)?;
+    ZlibEncoder::new(json.as_slice(), Compression::best()).read_to_end(&mut packed).map_err(serde_json::Error::io)?;
     Ok(STANDARD.encode(packed))
 }
 
@@ -104,10 +102,7 @@ pub fn pack<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
 pub fn unpack<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let packed = STANDARD.decode(text.trim()).map_err(|e| e.to_string())?;
     let mut json = Vec::new();
-    ZlibDecoder::new(packed.as_slice())
-        .take(UNPACKED_LIMIT)
-        .read_to_end(&mut json)
-        .map_err(|e| e.to_string())?;
+    ZlibDecoder::new(packed.as_slice()).take(UNPACKED_LIMIT).read_to_end(&mut json).map_err(|e| e.to_string())?;
     serde_json::from_slice(&json).map_err(|e| e.to_string())
 }
 
@@ -136,58 +131,34 @@ pub fn decode<R: Record>(log: &str) -> Result<R, ResultUnreadable> {
     let mut last: Option<String> = None;
     let mut found: BTreeMap<(String, usize), BTreeMap<usize, &str>> = BTreeMap::new();
     let mut other_version = None;
-    for line in log
-        .lines()
-        .filter_map(Line::find)
-        .filter(|line| line.kind == R::KIND)
-    {
+    for line in log.lines().filter_map(Line::find).filter(|line| line.kind == R::KIND) {
         if line.version != FRAME_VERSION {
             other_version = Some(line.version);
             continue;
         }
         last = Some(line.digest.to_owned());
-        found
-            .entry((line.digest.to_owned(), line.of))
-            .or_default()
-            .insert(line.index, line.chunk);
+        found.entry((line.digest.to_owned(), line.of)).or_default().insert(line.index, line.chunk);
     }
     let Some(last) = last else {
         return Err(match other_version {
-            Some(found) => ResultUnreadable::Version {
-                kind: kind(),
-                found,
-                known: FRAME_VERSION,
-            },
+            Some(found) => ResultUnreadable::Version { kind: kind(), found, known: FRAME_VERSION },
             None => ResultUnreadable::Missing { kind: kind() },
         });
     };
     // The record whose line came last is the answer: an older one must not stand in for it.
-    let Some(((_, expected), chunks)) = found.into_iter().find(|((digest, _), _)| *digest == last)
-    else {
+    let Some(((_, expected), chunks)) = found.into_iter().find(|((digest, _), _)| *digest == last) else {
         return Err(ResultUnreadable::Missing { kind: kind() });
     };
     if chunks.len() != expected {
-        return Err(ResultUnreadable::Cut {
-            kind: kind(),
-            found: chunks.len(),
-            expected,
-        });
+        return Err(ResultUnreadable::Cut { kind: kind(), found: chunks.len(), expected });
     }
     let payload: String = chunks.into_values().collect();
     if digest(&payload) != last {
-        return Err(ResultUnreadable::Damaged {
-            kind: kind(),
-            what: "its SHA-256 differs".into(),
-        });
+        return Err(ResultUnreadable::Damaged { kind: kind(), what: "its SHA-256 differs".into() });
     }
-    let versioned: Versioned =
-        unpack(&payload).map_err(|what| ResultUnreadable::Damaged { kind: kind(), what })?;
+    let versioned: Versioned = unpack(&payload).map_err(|what| ResultUnreadable::Damaged { kind: kind(), what })?;
     if versioned.version != RECORD_VERSION {
-        return Err(ResultUnreadable::Version {
-            kind: kind(),
-            found: versioned.version,
-            known: RECORD_VERSION,
-        });
+        return Err(ResultUnreadable::Version { kind: kind(), found: versioned.version, known: RECORD_VERSION });
     }
     unpack(&payload).map_err(|what| ResultUnreadable::Damaged { kind: kind(), what })
 }
@@ -223,31 +194,19 @@ impl<'a> Line<'a> {
             return None;
         }
         let (index, of) = (index.parse().ok()?, of.parse().ok()?);
-        (index < of).then_some(Self {
-            version,
-            kind,
-            digest,
-            index,
-            of,
-            chunk,
-        })
+        (index < of).then_some(Self { version, kind, digest, index, of, chunk })
     }
 }
 
 fn split(text: &str) -> Vec<&str> {
     // Base64 is ASCII, so every byte offset is a boundary.
-    (0..text.len())
-        .step_by(PAYLOAD)
-        .map(|at| &text[at..text.len().min(at + PAYLOAD)])
-        .collect()
+    (0..text.len()).step_by(PAYLOAD).map(|at| &text[at..text.len().min(at + PAYLOAD)]).collect()
 }
 
 fn digest(text: &str) -> String {
     let sum = Sha256::digest(text.as_bytes());
-    sum.iter()
-        .take(16)
-        .fold(String::with_capacity(32), |mut out, byte| {
-            let _ = write!(out, "{byte:02x}");
-            out
-        })
+    sum.iter().take(16).fold(String::with_capacity(32), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
 }

@@ -1,9 +1,7 @@
 //! A latency histogram that is kept, merged and stored whole.
 
 use base64::Engine as _;
-use hdrhistogram::serialization::{
-    Deserializer as HdrReader, Serializer as _, V2DeflateSerializer,
-};
+use hdrhistogram::serialization::{Deserializer as HdrReader, Serializer as _, V2DeflateSerializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
 
 /// Highest value told apart: one hour in nanoseconds. Longer values are recorded as this one.
@@ -82,9 +80,7 @@ impl Histogram {
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&self.0, &mut bytes)
-            .map_err(S::Error::custom)?;
+        V2DeflateSerializer::new().serialize(&self.0, &mut bytes).map_err(S::Error::custom)?;
         serializer.serialize_str(&base64::engine::general_purpose::STANDARD.encode(bytes))
     }
 }
@@ -92,12 +88,8 @@ impl Serialize for Histogram {
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let bytes = base64::engine::general_purpose::STANDARD
-            .decode(text)
-            .map_err(D::Error::custom)?;
-        let inner = HdrReader::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(D::Error::custom)?;
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text).map_err(D::Error::custom)?;
+        let inner = HdrReader::new().deserialize(&mut bytes.as_slice()).map_err(D::Error::custom)?;
         Ok(Self(inner))
     }
 }

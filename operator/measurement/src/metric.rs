@@ -137,17 +137,10 @@ impl std::str::FromStr for MetricName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|metric| metric.name() == text)
-            .ok_or_else(|| {
-                let names: Vec<_> = Self::ALL.iter().map(|metric| metric.name()).collect();
-                format!(
-                    "there is no metric {text:?}; there are {}",
-                    names.join(", ")
-                )
-            })
+        Self::ALL.iter().copied().find(|metric| metric.name() == text).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|metric| metric.name()).collect();
+            format!("there is no metric {text:?}; there are {}", names.join(", "))
+        })
     }
 }
 

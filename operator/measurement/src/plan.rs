@@ -9,6 +9,9 @@ use crate::{TrialId, generator::Arrivals};
 
 /// Environment variable that carries a plan as JSON.
 pub const PLAN_VARIABLE: &str = "GAUGEBLOCK_PLAN";
+/// Environment variable with the target's address and port, for a plan that was written before
+/// they were known.
+pub const TARGET_VARIABLE: &str = "GAUGEBLOCK_TARGET";
 /// Version of the plans' shape.
 pub const PLAN_VERSION: u32 = 1;
 
@@ -21,7 +24,8 @@ pub struct GeneratorPlan {
     pub trial: TrialId,
     /// Seed of mix, parameters and arrivals.
     pub seed: u64,
-    /// Address and port of the target, such as `198.18.2.7:8080`.
+    /// Address and port of the target, such as `198.18.2.7:8080`; empty when the environment has it
+    /// ([`TARGET_VARIABLE`]).
     pub target: String,
     /// Value of the `Host` header.
     pub host: String,

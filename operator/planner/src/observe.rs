@@ -122,7 +122,8 @@ pub fn lost(node: &Node) -> Option<String> {
     Some(format!("node {name} is not heard from any more"))
 }
 
-/// Marks the units of nodes that are lost or gone as disrupted.
+/// Marks the units of nodes that are lost or gone as disrupted. A node that is not there yet is no
+/// lost one: the news of a new node may come after that of its first pods, but not after they run.
 pub fn mark_lost<'a>(units: &mut [Unit], nodes: impl Iterator<Item = &'a Node> + Clone) {
     for unit in units
         .iter_mut()
@@ -134,7 +135,10 @@ pub fn mark_lost<'a>(units: &mut [Unit], nodes: impl Iterator<Item = &'a Node> +
             .find(|node| node.metadata.name.as_ref() == Some(name));
         unit.disrupted = match node {
             Some(node) => lost(node),
-            None => Some(format!("node {name} is gone")),
+            None if matches!(unit.state, UnitState::Running { .. }) => {
+                Some(format!("node {name} is gone"))
+            }
+            None => None,
         };
     }
 }

@@ -147,8 +147,7 @@ impl Attempt {
                 if self.received.len() < STATUS_LINE {
                     return Progress::Waiting;
                 }
-                status(&self.received)
-                    .map_or_else(|| Progress::Failed("answers no HTTP/1".into()), Progress::Status)
+                status(&self.received).map_or_else(|| Progress::Failed("answers no HTTP/1".into()), Progress::Status)
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock && waited <= ANSWER => Progress::Waiting,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -194,7 +193,8 @@ mod tests {
 
     #[test]
     fn only_the_right_status_counts() {
-        let (answered, _) = ask(200, &["HTTP/1.1 503 Busy\r\n\r\n", "", "nonsense of a server", "HTTP/1.0 200 OK\r\n\r\n"]);
+        let (answered, _) =
+            ask(200, &["HTTP/1.1 503 Busy\r\n\r\n", "", "nonsense of a server", "HTTP/1.0 200 OK\r\n\r\n"]);
         assert!(answered.is_some());
         let (answered, trouble) = ask(204, &["HTTP/1.1 200 OK\r\n\r\n"; 1000]);
         assert!(answered.is_none());

@@ -46,7 +46,9 @@ pub enum PlanError {
     #[error("failed to parse the plan: {0}")]
     Malformed(serde_json::Error),
     /// Of another release.
-    #[error("the plan has version {0}, this sampler knows version {PLAN_VERSION}; use the measuring image of the operator's release")]
+    #[error(
+        "the plan has version {0}, this sampler knows version {PLAN_VERSION}; use the measuring image of the operator's release"
+    )]
     Version(u32),
     /// An interval of zero.
     #[error("the plan's {0} must be more than zero")]
@@ -62,9 +64,7 @@ impl Arguments {
     /// Reads and checks the plan.
     pub fn read_plan(&self) -> Result<SamplerPlan, PlanError> {
         let text = match &self.plan {
-            Some(path) => {
-                std::fs::read_to_string(path).map_err(|error| PlanError::Unreadable(path.clone(), error))?
-            }
+            Some(path) => std::fs::read_to_string(path).map_err(|error| PlanError::Unreadable(path.clone(), error))?,
             None => std::env::var(PLAN_VARIABLE).map_err(|_| PlanError::Missing)?,
         };
         check(&text)

@@ -87,8 +87,7 @@ impl Hierarchies {
 /// Whether an error says that the cgroup has been removed: its path is gone, or its open files answer
 /// `ENODEV` (`kernfs_fop_read_iter`).
 pub fn is_gone(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound
-        || error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error())
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error())
 }
 
 /// Names of the folders in a folder.

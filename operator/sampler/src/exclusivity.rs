@@ -150,7 +150,10 @@ mod tests {
     #[test]
     fn the_whole_machine_is_never_exclusive() {
         let why = reason(&claim("0-3", None, Some(Qos::Guaranteed)), &[]).unwrap();
-        assert!(why.starts_with("its CPU set (0-3) is the whole machine; the kubelet gave it the shared pool"), "{why}");
+        assert!(
+            why.starts_with("its CPU set (0-3) is the whole machine; the kubelet gave it the shared pool"),
+            "{why}"
+        );
     }
 
     #[test]
@@ -166,7 +169,11 @@ mod tests {
     #[test]
     fn the_shared_pool_is_not_exclusive_even_when_nobody_is_in_it() {
         assert!(reason(&claim("0,3", None, Some(Qos::Burstable)), &["1"]).unwrap().starts_with("its pod is Burstable"));
-        assert!(reason(&claim("0,3", Some(0.1), Some(Qos::Guaranteed)), &["1"]).unwrap().starts_with("its CPU limit is 0.1"));
+        assert!(
+            reason(&claim("0,3", Some(0.1), Some(Qos::Guaranteed)), &["1"])
+                .unwrap()
+                .starts_with("its CPU limit is 0.1")
+        );
     }
 
     #[test]

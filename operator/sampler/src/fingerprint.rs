@@ -3,12 +3,17 @@
 use std::{
     collections::BTreeMap,
     fs,
+    io::Read as _,
     path::{Path, PathBuf},
 };
 
+use flate2::read::GzDecoder;
 use gaugeblock_measurement::fingerprint::Fingerprint;
 
 use crate::{cgroup::Tree, cpu_set::CpuSet, kernel_file::read_once, process::Proc};
+
+/// Most bytes of a kernel's configuration; they have 300 KB.
+const CONFIGURATION: u64 = 4 << 20;
 
 /// The mounted `/sys`.
 #[derive(Clone, Debug)]
@@ -44,10 +49,13 @@ pub fn fingerprint(proc: &Proc, sys: &Sys, tree: Option<&Tree>) -> Fingerprint {
     let mut facts = Facts::default();
     identity(&mut facts, proc, sys, &cpuinfo);
     if let Some(tree) = tree {
-        facts.put("cgroup_version", Some(match tree {
-            Tree::Version1(_) => "1",
-            Tree::Version2(_) => "2",
-        }));
+        facts.put(
+            "cgroup_version",
+            Some(match tree {
+                Tree::Version1(_) => "1",
+                Tree::Version2(_) => "2",
+            }),
+        );
     }
     let identity = facts.0;
     let mut facts = Facts::default();
@@ -111,8 +119,12 @@ fn environment(facts: &mut Facts, proc: &Proc, sys: &Sys, cpuinfo: &str) {
     let swap = read_once(&proc.file("swaps")).ok().map(|text| text.lines().count() > 1);
     facts.put("swap", swap.map(|on| if on { "on" } else { "off" }));
     facts.put("address_randomisation", read_once(&proc.file("sys/kernel/randomize_va_space")).ok());
-    facts.put("cpu_accounting", accounting(proc));
-    facts.put("irq_time_accounting", setting(proc, "CONFIG_IRQ_TIME_ACCOUNTING"));
+    if let Some(configuration) = configuration(proc) {
+        let on = |name: &str| configuration.lines().any(|line| line.strip_prefix(name) == Some("=y"));
+        let ticks = on("CONFIG_TICK_CPU_ACCOUNTING");
+        facts.put("cpu_accounting", Some(if ticks { "ticks" } else { "exact" }));
+        facts.put("irq_time_accounting", Some(if on("CONFIG_IRQ_TIME_ACCOUNTING") { "on" } else { "off" }));
+    }
     facts.put("scheduler_autogroup", read_once(&proc.file("sys/kernel/sched_autogroup_enabled")).ok());
     facts.put("numa_balancing", read_once(&proc.file("sys/kernel/numa_balancing")).ok());
 }
@@ -127,18 +139,13 @@ fn field(cpuinfo: &str, name: &str) -> Option<String> {
 
 /// Groups of CPUs that share a core, such as `0,2 1,3`.
 fn siblings(sys: &Sys) -> Option<String> {
-    let mut groups: Vec<String> = sys
-        .online_cpus()
-        .iter()
-        .filter_map(|cpu| sys.read(&format!("devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")))
-        .collect();
-    groups.dedup();
-    let mut seen = Vec::new();
-    groups.retain(|group| {
-        let new = !seen.contains(group);
-        seen.push(group.clone());
-        new
-    });
+    let mut groups: Vec<String> = Vec::new();
+    for cpu in sys.online_cpus().iter() {
+        let group = sys.read(&format!("devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))?;
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
     (!groups.is_empty()).then(|| groups.join(" "))
 }
 
@@ -153,23 +160,16 @@ fn chosen(list: &str) -> String {
     list.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(list, |(chosen, _)| chosen).to_owned()
 }
 
-/// How the kernel splits CPU time into user and system, where its configuration can be read: by
-/// ticks the split is junk for short work.
-fn accounting(proc: &Proc) -> Option<String> {
-    ["CONFIG_TICK_CPU_ACCOUNTING", "CONFIG_VIRT_CPU_ACCOUNTING_GEN", "CONFIG_VIRT_CPU_ACCOUNTING_NATIVE"]
-        .into_iter()
-        .find(|name| setting(proc, name).as_deref() == Some("y"))
-        .map(|name| match name {
-            "CONFIG_TICK_CPU_ACCOUNTING" => "tick".to_owned(),
-            _ => "exact".to_owned(),
-        })
-}
-
-/// A setting of the kernel's configuration, from `/boot/config-<release>` where it is readable.
-fn setting(proc: &Proc, name: &str) -> Option<String> {
+/// The kernel's configuration, from `/proc/config.gz` or `/boot`, where either is readable. It tells how CPU
+/// time is split into user and system: by ticks, the split is junk for short work.
+fn configuration(proc: &Proc) -> Option<String> {
+    if let Ok(packed) = fs::File::open(proc.file("config.gz")) {
+        let mut text = String::new();
+        GzDecoder::new(packed).take(CONFIGURATION).read_to_string(&mut text).ok()?;
+        return Some(text);
+    }
     let release = read_once(&proc.file("sys/kernel/osrelease")).ok()?;
-    let config = read_once(&Path::new("/boot").join(format!("config-{release}"))).ok()?;
-    config.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).map(str::to_owned)
+    read_once(&Path::new("/boot").join(format!("config-{release}"))).ok()
 }
 
 #[cfg(test)]

@@ -32,11 +32,7 @@ impl KernelFile {
 
     /// Content from the beginning until `enough` says so of what there is, or the end. Kernel
     /// tables come in pieces of a page: what is not asked for is not made.
-    pub fn read_until<'a>(
-        &self,
-        buffer: &'a mut Buffer,
-        enough: impl Fn(&str) -> bool,
-    ) -> io::Result<&'a str> {
+    pub fn read_until<'a>(&self, buffer: &'a mut Buffer, enough: impl Fn(&str) -> bool) -> io::Result<&'a str> {
         let mut length = 0;
         loop {
             if length == buffer.0.len() {

@@ -165,7 +165,9 @@ fn tree(plan: &SamplerPlan, root: &Path) -> Result<Option<Tree>, NoTree> {
 }
 
 fn source(plan: &SamplerPlan, node: Option<&Node>, kubelet: Option<&Kubepods>) -> Source {
-    let Some(node) = node.filter(|_| matches!(plan.target, Watch::Pod { .. })) else { return Source::ProcessTree };
+    let Some(node) = node.filter(|_| matches!(plan.target, Watch::Pod { .. })) else {
+        return Source::ProcessTree;
+    };
     // A pod that never appeared has no kubelet: the first of the node's stands for it.
     let driver = match kubelet {
         Some(kubelet) => kubelet.driver(),

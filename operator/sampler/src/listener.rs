@@ -45,19 +45,19 @@ impl Listeners {
         !self.tables.is_empty()
     }
 
-    /// A socket that listens on the port.
+    /// The sockets that listen on the port (several, with `SO_REUSEPORT`).
     ///
     /// The kernel lists listening sockets first (`tcp_seq_start`), so a table of thousands of
     /// connections is read no further than its first other socket.
-    pub fn find(&self, buffer: &mut Buffer) -> Option<Listener> {
-        self.tables.iter().find_map(|table| {
-            let text = table
-                .read_until(buffer, |text| {
-                    text.lines().skip(1).any(|line| state(line).is_some_and(|state| state != LISTEN))
-                })
-                .ok()?;
-            text.lines().skip(1).find_map(|line| parse(line, self.port))
-        })
+    pub fn find(&self, buffer: &mut Buffer) -> Vec<Listener> {
+        let mut found = Vec::new();
+        for table in &self.tables {
+            let text = table.read_until(buffer, |text| {
+                text.lines().skip(1).any(|line| state(line).is_some_and(|state| state != LISTEN))
+            });
+            found.extend(text.unwrap_or_default().lines().skip(1).filter_map(|line| parse(line, self.port)));
+        }
+        found
     }
 }
 
@@ -163,7 +163,8 @@ mod tests {
     fn the_pods_address_is_the_one_that_is_not_loopback() {
         let trie = "Local:\n  +-- 0.0.0.0/0 2 0 2\n     |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 198.18.2.7\n        /32 host LOCAL\n     |-- 198.18.2.255\n        /32 link BROADCAST\n";
         assert_eq!(local_addresses(trie), [Ipv4Addr::new(198, 18, 2, 7)]);
-        let table = "00000000000000000000000000000001 01 80 10 80 lo\nfd000000000000000000000000000007 02 40 00 80 eth0\n";
+        let table =
+            "00000000000000000000000000000001 01 80 10 80 lo\nfd000000000000000000000000000007 02 40 00 80 eth0\n";
         assert_eq!(global_addresses(table), ["fd00::7".parse::<Ipv6Addr>().unwrap()]);
     }
 }

@@ -28,7 +28,9 @@ impl Neighbours {
         let mut others = Vec::new();
         for pod in kubelet.pods(hierarchy) {
             for folder in folders(&hierarchy.join(&pod.path)).unwrap_or_default() {
-                let Some(id) = container_id(&folder).filter(|id| *id != except) else { continue };
+                let Some(id) = container_id(&folder).filter(|id| *id != except) else {
+                    continue;
+                };
                 let path = pod.path.join(&folder);
                 if self.runs_nothing(node, &pod, id, &path, buffer) {
                     continue;
@@ -47,8 +49,12 @@ impl Neighbours {
             return *sandbox;
         }
         let processes = processes(&node.tree.lookup().join(path), "cgroup.procs", buffer).unwrap_or_default();
-        let Some(first) = processes.first() else { return true };
-        let Ok(stat) = node.proc.stat(*first) else { return false };
+        let Some(first) = processes.first() else {
+            return true;
+        };
+        let Ok(stat) = node.proc.stat(*first) else {
+            return false;
+        };
         let sandbox = is_sandbox_command(&stat.command) && node.proc.container_name(*first, &pod.uid).is_none();
         // What a runtime's child will become is not known yet: ask again next time.
         if !stat.is_runtime() {
@@ -65,7 +71,9 @@ pub fn cpu_set(tree: &Tree, path: &Path) -> Option<CpuSet> {
     let set = |file: &str| read_once(&folder.join(file)).ok()?.parse::<CpuSet>().ok();
     match tree {
         Tree::Version1(_) => set("cpuset.cpus"),
-        Tree::Version2(_) => set("cpuset.cpus").filter(|cpus| !cpus.is_empty()).or_else(|| set("cpuset.cpus.effective")),
+        Tree::Version2(_) => {
+            set("cpuset.cpus").filter(|cpus| !cpus.is_empty()).or_else(|| set("cpuset.cpus.effective"))
+        }
     }
 }
 

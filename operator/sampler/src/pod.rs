@@ -12,7 +12,7 @@ use gaugeblock_measurement::sampler::ContainerSeries;
 use crate::{
     cgroup::{
         Tree,
-        container::Container,
+        container::{Container, Program},
         folders,
         kubepods::{Kubepods, PodFolder, container_id},
     },
@@ -115,7 +115,7 @@ impl Pod {
     /// Samples the containers whose program has just ended: the last reading before the runtime removes the folder.
     pub fn sample_ended(&mut self, buffer: &mut Buffer, notes: &mut Notes) {
         for container in &mut self.containers {
-            if !container.has_ended() && container.program().is_some_and(|program| program.has_ended()) {
+            if !container.has_ended() && container.program().is_some_and(Program::has_ended) {
                 container.sample(&self.node.tree, &self.node.proc, buffer, notes);
             }
         }
@@ -131,9 +131,8 @@ impl Pod {
         let running = || self.containers.iter().rev().filter(|container| container.program().is_some());
         let named = |container: &&Container| container.program().is_some_and(|program| program.name.is_some());
         if running().any(|container| named(&container)) {
-            return running().find(|container| {
-                container.program().and_then(|program| program.name.as_deref()) == Some(name)
-            });
+            return running()
+                .find(|container| container.program().and_then(|program| program.name.as_deref()) == Some(name));
         }
         self.containers.iter().find(|container| container.program().is_some() && !container.is_sandbox())
     }
@@ -146,14 +145,21 @@ impl Pod {
     }
 
     /// The series of its containers without the sandbox; `measured` is the measured one's ID and name.
-    pub fn finish(self, measured: Option<(&str, &str)>, buffer: &mut Buffer, notes: &mut Notes) -> Vec<ContainerSeries> {
+    pub fn finish(
+        self,
+        measured: Option<(&str, &str)>,
+        buffer: &mut Buffer,
+        notes: &mut Notes,
+    ) -> Vec<ContainerSeries> {
         let containers: Vec<Container> =
             self.containers.into_iter().filter(|container| !container.is_sandbox()).collect();
         let alone = containers.iter().filter(|container| container.program().is_some()).count() == 1;
         let mut all = Vec::new();
         for container in containers {
             let name = container.program().and_then(|program| program.name.clone());
-            let Some(mut series) = container.finish(buffer, notes) else { continue };
+            let Some(mut series) = container.finish(buffer, notes) else {
+                continue;
+            };
             let own = name.clone().unwrap_or_else(|| series.container_id.chars().take(12).collect());
             series.target = measured.is_some_and(|(id, _)| id == series.container_id);
             series.name = match (measured, name) {
@@ -196,7 +202,9 @@ impl Pod {
         // Together at the first look: which came first is not known, but the order should not vary.
         names.sort();
         for name in names {
-            let Some(id) = container_id(&name) else { continue };
+            let Some(id) = container_id(&name) else {
+                continue;
+            };
             if self.containers.iter().all(|container| container.id != id) {
                 let path: PathBuf = found.folder.path.join(&name);
                 self.containers.push(Container::new(id, path, self.looked));

@@ -112,11 +112,17 @@ impl Proc {
         container_name(&mounts, pod_uid)
     }
 
-    /// Private_Clean + Private_Dirty (bytes). Needs the process's own user or `CAP_SYS_PTRACE`, and
-    /// holds the target's memory map for 21 ms per GB: once, after the window.
+    /// `smaps_rollup`. Needs the process's own user or `CAP_SYS_PTRACE`, and holds the target's memory map
+    /// for 21 ms per GB: never while something is measured.
+    pub fn memory_map(&self, process: ProcessId) -> io::Result<String> {
+        read_once(&self.path(process, "smaps_rollup"))
+    }
+
+    /// Private_Clean + Private_Dirty (bytes) of [`Self::memory_map`].
     pub fn private_memory(&self, process: ProcessId) -> io::Result<u64> {
-        let rollup = read_once(&self.path(process, "smaps_rollup"))?;
-        Ok(1024 * (keyed(&rollup, "Private_Clean").unwrap_or(0) + keyed(&rollup, "Private_Dirty").unwrap_or(0)))
+        let rollup = self.memory_map(process)?;
+        let bytes = |key| 1024 * keyed(&rollup, key).unwrap_or(0);
+        Ok(bytes("Private_Clean") + bytes("Private_Dirty"))
     }
 
     /// Whether the process has a socket open; `None` where its files may not be looked at.

@@ -65,7 +65,10 @@ impl<'a> Prover<'a> {
         let reading = judge(clock::now(), &claim, &others, &self.online);
         let exclusive = reading.exclusive;
         self.target_cpus = claim.cpus;
-        let changed = self.last.as_ref().is_none_or(|last| last.exclusive != exclusive || last.target_cpus != reading.target_cpus);
+        let changed = self
+            .last
+            .as_ref()
+            .is_none_or(|last| last.exclusive != exclusive || last.target_cpus != reading.target_cpus);
         if changed && self.kept.len() < Self::MOST {
             self.kept.push(reading.clone());
         }
@@ -83,7 +86,13 @@ impl<'a> Prover<'a> {
         self.kept
     }
 
-    fn of_pod(&mut self, pod: &Pod, container: &str, buffer: &mut Buffer, notes: &mut Notes) -> Option<(Claim, Vec<Other>)> {
+    fn of_pod(
+        &mut self,
+        pod: &Pod,
+        container: &str,
+        buffer: &mut Buffer,
+        notes: &mut Notes,
+    ) -> Option<(Claim, Vec<Other>)> {
         let (node, found) = (self.node?, pod.found()?);
         let container = pod.container(container)?;
         let claim = Claim {
@@ -99,7 +108,8 @@ impl<'a> Prover<'a> {
         }
         let others = self.neighbours.read(node, &found.kubelet, &container.id, buffer);
         for foreign in pod.other_kubelets() {
-            let overlapping = Neighbours::default()
+            let overlapping = self
+                .neighbours
                 .read(node, foreign, &container.id, buffer)
                 .iter()
                 .filter(|other| !other.cpus.shared_with(&claim.cpus).is_empty())
@@ -127,7 +137,9 @@ impl<'a> Prover<'a> {
                 }),
             })
             .collect();
-        notes.add("only the run's own processes were compared: whatever else this machine runs may use the target's CPUs");
+        notes.add(
+            "only the run's own processes were compared: whatever else this machine runs may use the target's CPUs",
+        );
         Some((Claim { cpus, quota: None, qos: None }, others))
     }
 }

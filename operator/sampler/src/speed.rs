@@ -43,7 +43,9 @@ pub fn probe(cpus: &CpuSet, notes: &mut Notes) -> Vec<SpeedProbe> {
                 nanos: (0..REPETITIONS).map(|_| time_loop()).min().unwrap_or(0),
                 loop_version: LOOP_VERSION,
             }),
-            Err(error) => notes.add(format!("CPU {cpu} may not be used by the sampler: no machine speed there ({error})")),
+            Err(error) => {
+                notes.add(format!("CPU {cpu} may not be used by the sampler: no machine speed there ({error})"));
+            }
         }
     }
     if let Err(error) = sched_setaffinity(None, &before) {

@@ -2,12 +2,12 @@
 
 use std::net::TcpStream;
 
-use gaugeblock_measurement::{UnixNanos, plan::ReadyProbe, sampler::Start};
+use gaugeblock_measurement::{SamplerPlan, UnixNanos, sampler::Start};
 use rustix::event::PollFlags;
 
 use crate::{
     answer::Question,
-    clock,
+    clock::{self, SECOND},
     kernel_file::Buffer,
     listener::{Listeners, reachable_address},
     notes::Notes,
@@ -42,17 +42,17 @@ pub struct Starting {
 }
 
 impl Starting {
-    /// Begins to time; `poll` is the interval between two looks (ns).
-    pub fn new(began: Began, port: u16, ready: &ReadyProbe, poll: u64, proc: &Proc) -> Self {
+    /// Begins to time.
+    pub fn new(began: Began, plan: &SamplerPlan, proc: &Proc) -> Self {
         Self {
             began,
-            port,
-            poll,
-            listeners: Listeners::open(proc, began.process, port),
+            port: plan.port,
+            poll: plan.start_poll,
+            listeners: Listeners::open(proc, began.process, plan.port),
             listening: None,
             question: None,
             answering: None,
-            patience: clock::monotonic().saturating_add(ready.time_out),
+            patience: clock::monotonic().saturating_add(plan.ready.time_out),
         }
     }
 
@@ -66,33 +66,68 @@ impl Starting {
         self.listening.is_some()
     }
 
+    /// Whether it has answered rightly.
+    pub fn is_answering(&self) -> bool {
+        self.answering.is_some()
+    }
+
+    /// Whether there is time for other things: it is over, or has been listening for a second.
+    pub fn is_settled(&self) -> bool {
+        self.is_over() || self.listening.is_some_and(|since| clock::now().since(since) > SECOND as i64)
+    }
+
     /// Whether all is known that is to be known, or the time allowed is over.
     pub fn is_over(&self) -> bool {
         self.answering.is_some() || self.port == 0 || clock::monotonic() > self.patience
     }
 
-    /// One look. `members` are the target's processes, as far as their sockets may be looked at.
-    pub fn look(&mut self, ready: &ReadyProbe, proc: &Proc, members: &[ProcessId], buffer: &mut Buffer, notes: &mut Notes) {
+    /// One look. `owns` tells whether the target has a socket open, as far as that may be looked at.
+    pub fn look(
+        &mut self,
+        plan: &SamplerPlan,
+        proc: &Proc,
+        owns: impl FnMut(u64) -> Option<bool>,
+        buffer: &mut Buffer,
+        notes: &mut Notes,
+    ) {
         if self.port == 0 || self.answering.is_some() {
             return;
         }
         if self.listening.is_none() {
-            let Some(listener) = self.listeners.find(buffer) else { return };
-            let seen = clock::now();
-            if is_anothers(proc, members, listener.inode) {
-                notes.add(format!("another process listens on port {}", self.port));
-                return;
-            }
-            self.listening = Some(seen);
-            match reachable_address(proc, self.began.process, listener, self.began.local) {
-                Some(address) => self.question = Some(Question::new(address, self.port, ready, self.poll)),
-                None => notes.add(format!(
-                    "the target listens on {}:{} only, which nobody outside its pod can reach; let it listen on 0.0.0.0",
-                    listener.address, self.port
-                )),
-            }
+            self.look_for_listener(plan, proc, owns, buffer, notes);
         }
         self.answering = self.question.as_mut().and_then(Question::step);
+        if self.answering.is_some() && clock::monotonic() > self.patience {
+            // It is looked at only with the samples by then.
+            self.poll = plan.interval;
+        }
+    }
+
+    fn look_for_listener(
+        &mut self,
+        plan: &SamplerPlan,
+        proc: &Proc,
+        mut owns: impl FnMut(u64) -> Option<bool>,
+        buffer: &mut Buffer,
+        notes: &mut Notes,
+    ) {
+        let listeners = self.listeners.find(buffer);
+        if listeners.is_empty() {
+            return;
+        }
+        let seen = clock::now();
+        let Some(listener) = listeners.into_iter().find(|listener| owns(listener.inode) != Some(false)) else {
+            notes.add(format!("another process than the target listens on port {}", self.port));
+            return;
+        };
+        self.listening = Some(seen);
+        match reachable_address(proc, self.began.process, listener, self.began.local) {
+            Some(address) => self.question = Some(Question::new(address, self.port, &plan.ready, plan.start_poll)),
+            None => notes.add(format!(
+                "the target listens on {}:{} only, which nobody outside its pod can reach; let it listen on 0.0.0.0",
+                listener.address, self.port
+            )),
+        }
     }
 
     /// The socket to wait for, and for what.
@@ -121,11 +156,4 @@ impl Starting {
             poll: self.poll,
         }
     }
-}
-
-/// Whether a socket is known to be another's: the open files of every member could be read, and it
-/// is in none.
-fn is_anothers(proc: &Proc, members: &[ProcessId], inode: u64) -> bool {
-    let owned: Vec<Option<bool>> = members.iter().map(|member| proc.owns_socket(*member, inode)).collect();
-    !owned.is_empty() && owned.iter().all(|owned| *owned == Some(false))
 }

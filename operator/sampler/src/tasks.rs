@@ -156,9 +156,13 @@ mod tests {
         let proc = Proc::new(folder.path().into());
         let (mut tasks, mut buffer) = (Tasks::default(), Buffer::default());
         let all: Vec<ProcessId> = (1..=20).collect();
-        all.iter().for_each(|task| schedule(folder.path(), *task, 1, 0));
+        for task in &all {
+            schedule(folder.path(), *task, 1, 0);
+        }
         assert_eq!(tasks.read(&proc, &all, &mut buffer).run_wait, 20);
-        all.iter().for_each(|task| schedule(folder.path(), *task, 2, 0));
+        for task in &all {
+            schedule(folder.path(), *task, 2, 0);
+        }
         let sums: Vec<u64> = (0..3).map(|_| tasks.read(&proc, &all, &mut buffer).run_wait).collect();
         assert_eq!(sums, [28, 36, 40]);
     }

@@ -5,11 +5,11 @@ use std::os::fd::OwnedFd;
 use gaugeblock_measurement::{plan::Watch, sampler::ContainerSeries};
 
 use crate::{
-    cgroup::kubepods::Kubepods,
+    cgroup::{container::Container, kubepods::Kubepods},
     kernel_file::Buffer,
     notes::Notes,
     pod::{Node, Pod},
-    process::{Proc, ProcessId},
+    process::Proc,
     process_tree::ProcessTree,
     start::Began,
 };
@@ -36,11 +36,11 @@ pub enum Presence {
 
 impl Unit {
     /// A unit to look for; `None` for a pod where there is no cgroup tree.
-    pub fn new(watch: &Watch, node: Option<&Node>) -> Option<Self> {
+    pub fn new(watch: &Watch, node: Option<&Node>, proc: &Proc) -> Option<Self> {
         match watch {
             Watch::Pod { name, uid } => Some(Self::Pod(Box::new(Pod::new(name, uid, node?.clone())))),
             Watch::ProcessFile { name, uid: _, path } => {
-                Some(Self::Tree(Box::new(ProcessTree::new(name, path.into()))))
+                Some(Self::Tree(Box::new(ProcessTree::new(name, path.into(), proc))))
             }
         }
     }
@@ -94,16 +94,19 @@ impl Unit {
     /// Whether to look often, as a program is about to start.
     pub fn is_starting(&self, container: &str) -> bool {
         match self {
-            Self::Pod(pod) => self.presence(container) == Presence::Absent || pod.containers.iter().any(|container| container.is_starting()),
+            Self::Pod(pod) => {
+                self.presence(container) == Presence::Absent || pod.containers.iter().any(Container::is_starting)
+            }
             Self::Tree(tree) => tree.is_starting(),
         }
     }
 
-    /// Processes whose open files tell whose a socket is; none for a pod, whose files may not be read.
-    pub fn members(&self) -> Vec<ProcessId> {
+    /// Whether a socket belongs to the unit; `None` where its open files may not be looked at.
+    pub fn owns_socket(&mut self, proc: &Proc, inode: u64) -> Option<bool> {
         match self {
-            Self::Pod(_) => Vec::new(),
-            Self::Tree(tree) => tree.members(),
+            // In its own network, nobody else listens.
+            Self::Pod(_) => None,
+            Self::Tree(tree) => tree.owns_socket(proc, inode),
         }
     }
 
@@ -123,22 +126,36 @@ impl Unit {
         }
     }
 
-    /// Reads private memory once.
+    /// Reads the memory maps of a unit that has just become ready: what its processes share.
+    pub fn settle(&mut self, proc: &Proc, notes: &mut Notes) {
+        match self {
+            Self::Pod(_) => {}
+            Self::Tree(tree) => tree.read_maps(proc, false, notes),
+        }
+    }
+
+    /// Reads private memory once, as the windows are over.
     pub fn read_private(&mut self, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
         match self {
             Self::Pod(pod) => pod.read_private(buffer, notes),
-            Self::Tree(tree) => tree.read_private(proc, notes),
+            Self::Tree(tree) => tree.read_maps(proc, true, notes),
         }
     }
 
     /// The finished series; `container` is the measured one's name, for the target.
-    pub fn finish(self, container: Option<&str>, buffer: &mut Buffer, notes: &mut Notes) -> Vec<ContainerSeries> {
+    pub fn finish(
+        self,
+        container: Option<&str>,
+        proc: &Proc,
+        buffer: &mut Buffer,
+        notes: &mut Notes,
+    ) -> Vec<ContainerSeries> {
         match self {
             Self::Pod(pod) => {
                 let measured = container.and_then(|name| Some((pod.container(name)?.id.clone(), name)));
                 pod.finish(measured.as_ref().map(|(id, name)| (id.as_str(), *name)), buffer, notes)
             }
-            Self::Tree(tree) => tree.finish(container.is_some(), notes).into_iter().collect(),
+            Self::Tree(tree) => tree.finish(container.is_some(), proc, notes).into_iter().collect(),
         }
     }
 }

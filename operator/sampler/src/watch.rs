@@ -93,8 +93,8 @@ impl<'a> Watcher<'a> {
             plan,
             proc,
             signals,
-            target: Unit::new(&plan.target, node)?,
-            others: plan.others.iter().map(|watch| Unit::new(watch, node)).collect::<Option<_>>()?,
+            target: Unit::new(&plan.target, node, proc)?,
+            others: plan.others.iter().map(|watch| Unit::new(watch, node, proc)).collect::<Option<_>>()?,
             starts: Vec::new(),
             host: None,
             prover: Prover::new(node, proc, online),
@@ -137,12 +137,14 @@ impl<'a> Watcher<'a> {
         let now = monotonic();
         match self.target.presence(&self.plan.container) {
             Presence::Gone => return Some(End::TargetGone),
-            Presence::Absent if self.starts.is_empty() && now > self.schedule.appear => return Some(End::NeverAppeared),
+            Presence::Absent if self.starts.is_empty() && now > self.schedule.appear => {
+                return Some(End::NeverAppeared);
+            }
             Presence::Absent => {}
             Presence::Running(began) => {
                 if self.starts.last().is_none_or(|start| start.began().process != began.process) {
                     let Self { plan, proc, .. } = self;
-                    self.starts.push(Starting::new(began, plan.port, &plan.ready, plan.start_poll, proc));
+                    self.starts.push(Starting::new(began, plan, proc));
                     self.schedule.sample = now;
                 }
             }
@@ -157,11 +159,18 @@ impl<'a> Watcher<'a> {
     }
 
     fn follow_start(&mut self, now: u64) {
-        let Some(start) = self.starts.last_mut() else { return };
-        let listened = start.is_listening();
-        let members = if listened { Vec::new() } else { self.target.members() };
-        start.look(&self.plan.ready, self.proc, &members, &mut self.buffer, &mut self.notes);
-        if self.schedule.proof == u64::MAX && (start.is_listening() || start.is_over()) {
+        let Some(start) = self.starts.last_mut() else {
+            return;
+        };
+        let answered = start.is_answering();
+        let Self { target, proc, .. } = self;
+        start.look(self.plan, proc, |inode| target.owns_socket(proc, inode), &mut self.buffer, &mut self.notes);
+        if !answered && start.is_answering() {
+            self.target.settle(self.proc, &mut self.notes);
+            self.others.iter_mut().for_each(|other| other.settle(self.proc, &mut self.notes));
+        }
+        // Reading every container of the node takes milliseconds: not while an answer is awaited.
+        if self.schedule.proof == u64::MAX && start.is_settled() {
             self.schedule.proof = now;
         }
     }
@@ -214,10 +223,12 @@ impl<'a> Watcher<'a> {
     /// Sleeps until something is due, the target ends, its answer comes, or a signal.
     fn sleep(&self) {
         let now = monotonic();
-        let often = self.target.is_starting(&self.plan.container) || self.starts.last().is_some_and(|start| !start.is_over());
+        let often =
+            self.target.is_starting(&self.plan.container) || self.starts.last().is_some_and(|start| !start.is_over());
         let due = if often { now + self.plan.start_poll } else { u64::MAX };
         let sampling = if self.starts.is_empty() { u64::MAX } else { self.schedule.sample };
-        let until = [due, sampling, self.schedule.proof, self.schedule.end, now + SECOND].into_iter().min().unwrap_or(now);
+        let until =
+            [due, sampling, self.schedule.proof, self.schedule.end, now + SECOND].into_iter().min().unwrap_or(now);
         let span = until.saturating_sub(now);
         let time_out = Timespec { tv_sec: (span / SECOND) as i64, tv_nsec: (span % SECOND) as i64 };
         let mut descriptors: Vec<PollFd> =
@@ -231,12 +242,12 @@ impl<'a> Watcher<'a> {
 
     fn finish(self, end: End) -> Seen {
         let ended = clock::now();
-        let Self { plan, proc: _, signals: _, target, others, starts, host, prover, schedule: _, mut buffer, mut notes } =
+        let Self { plan, proc, signals: _, target, others, starts, host, prover, schedule: _, mut buffer, mut notes } =
             self;
         let kubelet = target.kubelet().cloned();
-        let mut series = target.finish(Some(&plan.container), &mut buffer, &mut notes);
+        let mut series = target.finish(Some(&plan.container), proc, &mut buffer, &mut notes);
         for other in others {
-            series.extend(other.finish(None, &mut buffer, &mut notes));
+            series.extend(other.finish(None, proc, &mut buffer, &mut notes));
         }
         let starts = starts.into_iter().map(|start| start.finish(&mut notes)).collect();
         let cpus = host.map(HostCpus::finish).unwrap_or_default();

@@ -20,7 +20,7 @@ pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![1.0; p.len()];
     let mut smallest = 1.0_f64;
     for (rank, i) in order.into_iter().enumerate().rev() {
-        smallest = smallest.min(p[i] * p.len() as f64 / (rank + 1) as f64);
+        smallest = smallest.min(p[i] * (p.len() as f64 / (rank + 1) as f64));
         adjusted[i] = smallest;
     }
     adjusted

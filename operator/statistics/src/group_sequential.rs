@@ -9,7 +9,7 @@ use crate::spending::Spending;
 use crate::{normal, root};
 
 /// Nodes per look: the narrowest kernel (looks at 100 and 101 of 101) still spans several.
-const NODES: usize = 160;
+const NODES: usize = 96;
 
 /// Where the density of a standardised sum is nothing.
 const FARTHEST: f64 = 9.0;

@@ -35,8 +35,7 @@ impl HistoryPrior {
         }
         let logs: Vec<f64> = session_variances.iter().map(|v| v.ln()).collect();
         let excess = variance(&logs) - trigamma(df / 2.0);
-        let limma_degrees_of_freedom =
-            if excess > NO_EXCESS { 2.0 * inverse_trigamma(excess) } else { f64::INFINITY };
+        let limma_degrees_of_freedom = if excess > NO_EXCESS { 2.0 * inverse_trigamma(excess) } else { f64::INFINITY };
         let variance = median(session_variances)? / (chi_squared::quantile(0.5, df) / df);
         Some(Self { variance, excess, limma_degrees_of_freedom })
     }

@@ -20,8 +20,7 @@ pub fn exact(x: &[f64], y: &[f64]) -> Option<KolmogorovSmirnov> {
     // Distances are counted in units of 1 / (n m), where they are whole numbers.
     let distance = |i: usize, j: usize| (i * m).abs_diff(j * n);
     let upto = |sample: &[f64], value: f64| sample.iter().filter(|z| **z <= value).count();
-    let largest =
-        x.iter().chain(y).map(|z| distance(upto(x, *z), upto(y, *z))).max().unwrap_or(0);
+    let largest = x.iter().chain(y).map(|z| distance(upto(x, *z), upto(y, *z))).max().unwrap_or(0);
 
     // reached[j]: the share of paths to (i, j) that were at least so far off somewhere.
     let mut all = vec![vec![0.0_f64; m + 1]; n + 1];

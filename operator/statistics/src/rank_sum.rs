@@ -19,7 +19,19 @@ pub struct RankSum {
 
 /// U of y: pairs in which y is above x, ties counting half.
 pub fn u(x: &[f64], y: &[f64]) -> f64 {
-    let wins = |b: &f64| x.iter().map(|a| if a < b { 1.0 } else if a == b { 0.5 } else { 0.0 }).sum::<f64>();
+    let wins = |b: &f64| {
+        x.iter()
+            .map(|a| {
+                if a < b {
+                    1.0
+                } else if a == b {
+                    0.5
+                } else {
+                    0.0
+                }
+            })
+            .sum::<f64>()
+    };
     y.iter().map(wins).sum()
 }
 

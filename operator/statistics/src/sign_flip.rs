@@ -31,13 +31,11 @@ pub fn test(differences: &[f64]) -> Option<SignFlip> {
         return None;
     }
     let scale = differences.iter().fold(0.0_f64, |most, d| most.max(d.abs()));
-    let scaled: Vec<f64> =
-        differences.iter().map(|d| if scale == 0.0 { 0.0 } else { d / scale }).collect();
+    let scaled: Vec<f64> = differences.iter().map(|d| if scale == 0.0 { 0.0 } else { d / scale }).collect();
     let observed = scaled.iter().sum::<f64>().abs() - TIE;
     let total = 1_u64 << n;
-    let sum = |signs: u64| -> f64 {
-        scaled.iter().enumerate().map(|(i, d)| if signs >> i & 1 == 1 { -d } else { *d }).sum()
-    };
+    let sum =
+        |signs: u64| -> f64 { scaled.iter().enumerate().map(|(i, d)| if signs >> i & 1 == 1 { -d } else { *d }).sum() };
     let count = (0..total).filter(|signs| sum(*signs).abs() >= observed).count() as u64;
     Some(SignFlip { count, total })
 }

@@ -32,11 +32,8 @@ pub fn test(differences: &[f64]) -> Option<SignedRank> {
 
 /// The n (n + 1) / 2 means of two values (each with itself too), ascending.
 pub fn walsh_averages(sample: &[f64]) -> Vec<f64> {
-    let mut averages: Vec<f64> = sample
-        .iter()
-        .enumerate()
-        .flat_map(|(i, a)| sample[i..].iter().map(move |b| f64::midpoint(*a, *b)))
-        .collect();
+    let mut averages: Vec<f64> =
+        sample.iter().enumerate().flat_map(|(i, a)| sample[i..].iter().map(move |b| f64::midpoint(*a, *b))).collect();
     averages.sort_by(f64::total_cmp);
     averages
 }

@@ -20,9 +20,7 @@ impl Spending {
         match self {
             Self::Pocock => alpha * ((std::f64::consts::E - 1.0) * t).ln_1p(),
             Self::OBrienFleming if t <= 0.0 => 0.0,
-            Self::OBrienFleming => {
-                2.0 * normal::upper_tail(normal::upper_quantile(alpha / 2.0) / t.sqrt())
-            }
+            Self::OBrienFleming => 2.0 * normal::upper_tail(normal::upper_quantile(alpha / 2.0) / t.sqrt()),
         }
     }
 }

@@ -35,9 +35,7 @@ pub fn two_sided_quantile(p: f64, df: f64) -> f64 {
     }
     // Both logarithms are nearly linear in each other far out, so the root is found in few steps.
     let target = p.max(f64::MIN_POSITIVE).ln();
-    let log_t = root::between(-40.0, 300.0, |log_t| {
-        two_sided_p(log_t.exp(), df).max(f64::MIN_POSITIVE).ln() - target
-    });
+    let log_t = root::between(-40.0, 300.0, |log_t| two_sided_p(log_t.exp(), df).max(f64::MIN_POSITIVE).ln() - target);
     log_t.exp()
 }
 

@@ -94,8 +94,7 @@ impl Side {
 /// Degrees of freedom after Satterthwaite, Biometrics Bulletin 2 (1946).
 fn satterthwaite(x: &Side, y: &Side) -> TwoSampleT {
     let both = x.squared_error + y.squared_error;
-    let split = x.squared_error.powi(2) / x.degrees_of_freedom
-        + y.squared_error.powi(2) / y.degrees_of_freedom;
+    let split = x.squared_error.powi(2) / x.degrees_of_freedom + y.squared_error.powi(2) / y.degrees_of_freedom;
     let pooled = x.degrees_of_freedom + y.degrees_of_freedom;
     TwoSampleT {
         difference: y.centre - x.centre,

@@ -9,8 +9,7 @@ use gaugeblock_statistics::quantile_ranks::quantile_ci_ranks;
 use gaugeblock_statistics::spending::Spending;
 use gaugeblock_statistics::two_sample_t::{TwoSampleT, student, welch, yuen};
 use gaugeblock_statistics::{
-    Interval, e_value, f_distribution, kolmogorov_smirnov, permutation, rank_sum, sign_flip,
-    signed_rank,
+    Interval, e_value, f_distribution, kolmogorov_smirnov, permutation, rank_sum, sign_flip, signed_rank,
 };
 use serde_json::Value;
 
@@ -97,11 +96,8 @@ fn pairs() {
     for case in cases(include_str!("vectors/paired.json")) {
         let name = case["name"].as_str().unwrap();
         // The expected values were computed before d_log was rounded to ten digits.
-        let d: Vec<f64> = numbers(&case["x"])
-            .into_iter()
-            .zip(numbers(&case["y"]))
-            .map(|(x, y)| y.ln() - x.ln())
-            .collect();
+        let d: Vec<f64> =
+            numbers(&case["x"]).into_iter().zip(numbers(&case["y"])).map(|(x, y)| y.ln() - x.ln()).collect();
         let t = OneSampleT::of(&d).unwrap();
         agree(t.t(0.0), &case["paired_t"]["t"], EXACT, name);
         agree(t.degrees_of_freedom, &case["paired_t"]["df"], EXACT, name);
@@ -137,8 +133,7 @@ fn moderated(d: &[f64], expected: &Value, name: &str) {
     let plain = OneSampleT::of(d).unwrap();
     let ratio = plain.standard_deviation.powi(2) / prior.variance;
     agree(ratio, &expected["guard_F"], EXACT, name);
-    let limit =
-        f_distribution::quantile(0.75, plain.degrees_of_freedom, prior.degrees_of_freedom);
+    let limit = f_distribution::quantile(0.75, plain.degrees_of_freedom, prior.degrees_of_freedom);
     agree(limit, &expected["guard_F75"], QUANTILE, name);
 
     let (t, moderation) = OneSampleT::moderated(d, prior).unwrap();

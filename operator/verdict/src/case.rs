@@ -65,11 +65,12 @@ impl Case<'_> {
     pub fn estimate(&self, look: &Look) -> String {
         let scale = look.contrast.scale;
         let text = |value: f64| self.change(scale, look.contrast.effect(value));
-        if look.interval.low == look.interval.high {
-            return text(look.estimate);
-        }
+        let estimate = text(look.estimate);
         let (low, high) = (text(look.interval.low), text(look.interval.high));
-        format!("{}, between {low} and {high}", text(look.estimate))
+        if low == estimate && high == estimate {
+            return estimate;
+        }
+        format!("{estimate}, between {low} and {high}")
     }
 
     /// `from 212 µs to 254 µs`: the middles of both arms at a look.

@@ -56,8 +56,7 @@ impl Contrast {
     }
 
     fn difference(evidence: &MetricEvidence, pairs: &[Pair]) -> Self {
-        let largest =
-            pairs.iter().fold(0.0_f64, |most, p| most.max(p.baseline.abs()).max(p.candidate.abs()));
+        let largest = pairs.iter().fold(0.0_f64, |most, p| most.max(p.baseline.abs()).max(p.candidate.abs()));
         let unit = if largest == 0.0 { 1.0 } else { largest };
         let baseline: Vec<f64> = pairs.iter().map(|pair| pair.baseline / unit).collect();
         let candidate: Vec<f64> = pairs.iter().map(|pair| pair.candidate / unit).collect();

@@ -127,6 +127,7 @@ pub struct MetricEvidence {
     /// Why no number of this metric may be believed ("GeneratorSaturated: …").
     pub invalid: Option<String>,
     /// Named differences of identity between the arms' machines or definitions.
+    #[serde(default)]
     pub not_comparable: Vec<String>,
 }
 

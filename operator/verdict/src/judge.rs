@@ -18,13 +18,17 @@ use gaugeblock_statistics::adjustment::benjamini_hochberg;
 /// first decision stands, and nothing is looked at in between. So the same pairs give the same
 /// verdict whether it is asked for after every block or once.
 pub fn judge(evidence: &[MetricEvidence], policy: &Policy, validity: &Validity) -> RunJudgement {
-    let evidence: Vec<MetricEvidence> = evidence.iter().cloned().map(refuse_non_numbers).collect();
     let tested = |e: &&MetricEvidence| e.is_gate() && e.comparison != Comparison::Exact;
     let sharing = policy.planned_gates.unwrap_or(evidence.iter().filter(tested).count() as u32);
-    let ended = validity.ended || validity.clean_blocks >= policy.budget();
-    let planned = Schedule::planned(policy, sharing);
+    judge_by(&Schedule::planned(policy, sharing), evidence, policy, validity)
+}
 
-    let readings = read(&evidence, policy, &planned, sharing, ended);
+/// The same by a schedule made before, for many runs of one policy: making it takes longer than
+/// judging by it.
+pub fn judge_by(planned: &Schedule, evidence: &[MetricEvidence], policy: &Policy, validity: &Validity) -> RunJudgement {
+    let evidence: Vec<MetricEvidence> = evidence.iter().cloned().map(refuse_non_numbers).collect();
+    let ended = validity.ended || validity.clean_blocks >= policy.budget();
+    let readings = read(&evidence, policy, planned, ended);
     let judged = |errors: &[(usize, Judgement)], only_errors: bool| -> Vec<(usize, Judgement)> {
         let cases = evidence.iter().zip(&readings).enumerate();
         cases
@@ -47,8 +51,7 @@ pub fn judge(evidence: &[MetricEvidence], policy: &Policy, validity: &Validity) 
 fn refuse_non_numbers(mut evidence: MetricEvidence) -> MetricEvidence {
     let is_number = |pair: &Pair| pair.baseline.is_finite() && pair.candidate.is_finite();
     if let Some(pair) = evidence.pairs.iter().find(|pair| !is_number(pair)) {
-        let reason =
-            format!("Block {} has a value of {} that is no number.", pair.block, evidence.metric);
+        let reason = format!("Block {} has a value of {} that is no number.", pair.block, evidence.metric);
         evidence.invalid.get_or_insert(reason);
         evidence.pairs.clear();
     }
@@ -56,18 +59,12 @@ fn refuse_non_numbers(mut evidence: MetricEvidence) -> MetricEvidence {
 }
 
 /// Read every metric; those that do not gate are adjusted among themselves.
-fn read(
-    evidence: &[MetricEvidence],
-    policy: &Policy,
-    planned: &Schedule,
-    sharing: u32,
-    ended: bool,
-) -> Vec<Reading> {
+fn read(evidence: &[MetricEvidence], policy: &Policy, planned: &Schedule, ended: bool) -> Vec<Reading> {
     let mut readings: Vec<Reading> = evidence
         .iter()
         .map(|evidence| {
             if evidence.is_gate() {
-                Reading::of_gate(evidence, policy, planned, sharing, ended)
+                Reading::of_gate(evidence, policy, planned, ended)
             } else {
                 Reading::of_information(evidence, policy, planned, ended)
             }
@@ -89,10 +86,7 @@ fn read(
 
 /// The sentence of an error metric of the same arm that regressed, in the same scenario or in
 /// the whole trial.
-fn regressed_errors<'a>(
-    errors: &'a [(usize, Judgement)],
-    evidence: &MetricEvidence,
-) -> Option<&'a str> {
+fn regressed_errors<'a>(errors: &'a [(usize, Judgement)], evidence: &MetricEvidence) -> Option<&'a str> {
     errors
         .iter()
         .map(|(_, judgement)| judgement)
@@ -154,25 +148,17 @@ fn plain_method(evidence: &MetricEvidence, scale: Scale) -> Method {
     match (evidence.comparison, scale) {
         (Comparison::Exact, _) => Method::Exact,
         (Comparison::Ratio, Scale::Relative) => Method::PairedT,
-        (Comparison::Ratio, Scale::Absolute) | (Comparison::Difference | Comparison::Errors, _) => {
-            Method::DifferenceT
-        }
+        (Comparison::Ratio, Scale::Absolute) | (Comparison::Difference | Comparison::Errors, _) => Method::DifferenceT,
     }
 }
 
 /// The run's verdict: the worst of its gates.
-fn conclude_run(
-    judgements: Vec<Judgement>,
-    policy: &Policy,
-    validity: &Validity,
-    ended: bool,
-) -> RunJudgement {
+fn conclude_run(judgements: Vec<Judgement>, policy: &Policy, validity: &Validity, ended: bool) -> RunJudgement {
     let gates = || judgements.iter().filter(|judgement| judgement.gates);
     let count = gates().count() as u32;
     let verdict = gates().map(|gate| gate.verdict).reduce(Verdict::worst);
     let decided = count > 0 && gates().all(is_decided);
-    let next_look =
-        if decided || ended { None } else { policy.next_look(validity.clean_blocks) };
+    let next_look = if decided || ended { None } else { policy.next_look(validity.clean_blocks) };
     let mut findings = Vec::new();
     if count == 0 {
         let sentence = "No metric of this run gates, so it has no verdict.".to_owned();

@@ -1,6 +1,7 @@
 //! What a verdict says, ready for a status or a report.
 
 use crate::evidence::{Direction, MetricName};
+pub use crate::rule_name::Rule;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -128,51 +129,6 @@ impl ArmSummary {
     }
 }
 
-/// Which rule speaks. The first that applies gives the verdict; those after the line only add.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Rule {
-    /// The numbers cannot be believed.
-    Invalid,
-    /// Another machine or definition.
-    NotComparable,
-    /// Fewer than four pairs.
-    TooFewPairs,
-    /// One arm's trials became void more often than the other's.
-    ValidityDependsOnArm,
-    /// More than a fifth of the blocks were void.
-    TooManyVoidBlocks,
-    /// More failures than in the baseline.
-    ErrorsIncreased,
-    /// Worse by at least δ.
-    Regression,
-    /// Better by at least δ.
-    Improvement,
-    /// Within ± δ.
-    NoChange,
-    /// Too noisy for δ, even with the whole budget.
-    NoiseTooLarge,
-    /// Neither shown (yet).
-    NotDecided,
-    // Notes: they never change a verdict.
-    /// The metric was asked to gate, and may not.
-    GateRefused,
-    /// An early stop overstates the size.
-    SizeApproximate,
-    /// One build per arm cannot exclude code layout.
-    CodeLayout,
-    /// Outliers: rank intervals instead of t.
-    OutlierMode,
-    /// The history's noise was used, or dropped.
-    HistoryPrior,
-    /// A metric called exact varied inside an arm.
-    NotExact,
-    // About the run as a whole.
-    /// Nothing in this run gates.
-    NothingGates,
-    /// Some blocks were void and repeated.
-    VoidBlocks,
-}
-
 /// One rule's word on the matter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
@@ -252,4 +208,14 @@ pub struct RunJudgement {
     pub judgements: Vec<Judgement>,
     /// What concerns the whole run.
     pub findings: Vec<Finding>,
+}
+
+impl RunJudgement {
+    /// Why, in one sentence: that of the first gate with the run's verdict.
+    pub fn reason(&self) -> &str {
+        let gates = self.judgements.iter().filter(|judgement| judgement.gates);
+        let first = gates.map(|gate| (gate.verdict, gate.reason()));
+        let of_run = self.findings.first().map_or("", |finding| &finding.sentence);
+        first.into_iter().find(|(verdict, _)| *verdict == self.verdict).map_or(of_run, |(_, why)| why)
+    }
 }

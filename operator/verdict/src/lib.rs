@@ -21,15 +21,15 @@ mod outliers;
 pub mod policy;
 pub mod quantity;
 mod reading;
+mod rule_name;
 mod rules;
 pub mod schedule;
 pub mod validity;
 
 pub use evidence::{Comparison, Direction, MetricEvidence, MetricName, MinimumEffect, Pair, Prior};
 pub use foresight::Foresight;
-pub use judge::judge;
-pub use judgement::{
-    ArmSummary, Finding, Interval, Judgement, Method, Rule, RunJudgement, Scale, Verdict,
-};
+pub use judge::{judge, judge_by};
+pub use judgement::{ArmSummary, Finding, Interval, Judgement, Method, Rule, RunJudgement, Scale, Verdict};
 pub use policy::{Equivalence, OutlierMode, Policy};
+pub use schedule::Schedule;
 pub use validity::{ArmVoids, Validity};

@@ -3,8 +3,8 @@
 use crate::contrast::Contrast;
 use crate::evidence::{Direction, Prior};
 use crate::judgement::{Method, Scale};
-use crate::policy::{Equivalence, OutlierMode, Policy};
 use crate::outliers::{self, Ranks};
+use crate::policy::{Equivalence, OutlierMode, Policy};
 use crate::schedule::PlannedLook;
 use gaugeblock_statistics::Interval;
 use gaugeblock_statistics::one_sample_t::{Moderation, OneSampleT, VariancePrior};
@@ -53,12 +53,7 @@ pub(crate) struct Look {
 
 impl Look {
     /// Test a contrast; none for fewer than two values.
-    pub fn take(
-        contrast: Contrast,
-        planned: PlannedLook,
-        prior: Option<Prior>,
-        outliers: OutlierMode,
-    ) -> Option<Self> {
+    pub fn take(contrast: Contrast, planned: PlannedLook, prior: Option<Prior>, outliers: OutlierMode) -> Option<Self> {
         let ranks = match outliers {
             OutlierMode::Detect => outliers::detect(&contrast),
             OutlierMode::Never => None,
@@ -71,10 +66,9 @@ impl Look {
 
     fn by_t(contrast: Contrast, planned: PlannedLook, prior: Option<Prior>) -> Option<Self> {
         let plain = OneSampleT::of(&contrast.values)?;
-        let prior = prior.filter(|_| contrast.scale == Scale::Relative).map(|prior| VariancePrior {
-            variance: prior.variance,
-            degrees_of_freedom: prior.degrees_of_freedom,
-        });
+        let prior = prior
+            .filter(|_| contrast.scale == Scale::Relative)
+            .map(|prior| VariancePrior { variance: prior.variance, degrees_of_freedom: prior.degrees_of_freedom });
         let moderated = prior.and_then(|prior| OneSampleT::moderated(&contrast.values, prior));
         let (t, moderation) = match moderated {
             Some((t, moderation)) => (t, Some(moderation)),
@@ -107,11 +101,9 @@ impl Look {
             Ranks::WithinPairs => signed_rank::interval(values, p),
         };
         let (estimate, p, method) = match ranks {
-            Ranks::BetweenArms => (
-                rank_sum::shift(baseline, candidate)?,
-                rank_sum::exact(baseline, candidate).p,
-                Method::HodgesLehmann,
-            ),
+            Ranks::BetweenArms => {
+                (rank_sum::shift(baseline, candidate)?, rank_sum::exact(baseline, candidate).p, Method::HodgesLehmann)
+            }
             Ranks::WithinPairs => (
                 signed_rank::estimate(values)?,
                 signed_rank::test(values).map_or(1.0, |test| test.p),
@@ -159,9 +151,7 @@ impl Look {
     pub fn same(&self, policy: &Policy) -> bool {
         match policy.equivalence {
             Equivalence::OneSidedTests { .. } => self.equivalence.within(self.contrast.threshold),
-            Equivalence::RepeatedInterval { tolerance } => {
-                self.interval.within(self.contrast.margin(tolerance))
-            }
+            Equivalence::RepeatedInterval { tolerance } => self.interval.within(self.contrast.margin(tolerance)),
         }
     }
 

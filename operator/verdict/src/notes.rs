@@ -3,6 +3,7 @@
 mod code_layout;
 mod gate_refused;
 mod history_prior;
+mod later_pairs_disagree;
 mod not_exact;
 mod outlier_mode;
 mod size_approximate;
@@ -14,10 +15,11 @@ use crate::judgement::{Finding, Verdict};
 type Note = fn(&Case, Verdict) -> Option<Finding>;
 
 /// In the order in which they are shown.
-const NOTES: [Note; 6] = [
+const NOTES: [Note; 7] = [
     gate_refused::note,
     not_exact::note,
     size_approximate::note,
+    later_pairs_disagree::note,
     code_layout::note,
     outlier_mode::note,
     history_prior::note,
@@ -32,8 +34,6 @@ pub(crate) fn notes(case: &Case, verdict: Verdict) -> Vec<Finding> {
 fn is_difference(verdict: Verdict) -> bool {
     match verdict {
         Verdict::Regressed | Verdict::Improved => true,
-        Verdict::NoChange | Verdict::Inconclusive | Verdict::NotComparable | Verdict::Invalid => {
-            false
-        }
+        Verdict::NoChange | Verdict::Inconclusive | Verdict::NotComparable | Verdict::Invalid => false,
     }
 }

@@ -86,8 +86,7 @@ impl Policy {
 pub fn looks(budget: u32) -> Vec<u32> {
     let last = DEFAULT_LOOKS[DEFAULT_LOOKS.len() - 1];
     let later = (1..).map(|i| last + i * LATER_STEP).take_while(|look| *look < budget);
-    let mut looks: Vec<u32> =
-        DEFAULT_LOOKS.into_iter().chain(later).filter(|look| *look < budget).collect();
+    let mut looks: Vec<u32> = DEFAULT_LOOKS.into_iter().chain(later).filter(|look| *look < budget).collect();
     looks.push(budget);
     looks
 }

@@ -4,10 +4,7 @@
 pub fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "s" => scaled(value, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]),
-        "B" => scaled(
-            value,
-            &[(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")],
-        ),
+        "B" => scaled(value, &[(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")]),
         "1" => percent(value),
         "" => significant(value),
         rate if rate.starts_with("1/") => format!("{}{}", significant(value), &rate[1..]),
@@ -20,8 +17,12 @@ pub fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0))
 }
 
+/// Smaller changes are what rounding leaves of none.
+const ROUNDING: f64 = 1e-6;
+
 /// A change with its sign: 0.0234 is `+2.34 %`.
 pub fn signed_percent(share: f64) -> String {
+    let share = if share.abs() < ROUNDING { 0.0 } else { share };
     let sign = if share > 0.0 { "+" } else { "" };
     format!("{sign}{}", percent(share))
 }
@@ -38,6 +39,9 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
 /// Three significant digits, thousands separated by commas, a real minus sign.
 fn significant(value: f64) -> String {
     let magnitude = value.abs();
+    if !magnitude.is_finite() {
+        return if value > 0.0 { "∞" } else { "−∞" }.to_owned();
+    }
     let digits = if magnitude == 0.0 { 0 } else { magnitude.log10().floor() as i32 + 1 };
     if !(-3..=12).contains(&digits) {
         return format!("{value:.2e}").replace('-', "−");
@@ -86,6 +90,7 @@ mod tests {
         assert_eq!(signed_percent(-0.012_34), "−1.23 %");
         assert_eq!(signed_percent(0.0), "0 %");
         assert_eq!(signed_percent(12.0), "+1,200 %");
-        assert_eq!(signed_percent(1e-9), "+1.00e−7 %");
+        assert_eq!(signed_percent(1e-9), "0 %");
+        assert_eq!(signed_percent(f64::MAX), "+∞ %");
     }
 }

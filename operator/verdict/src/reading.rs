@@ -41,19 +41,13 @@ impl Reading {
     }
 
     /// Of a metric that gates.
-    pub fn of_gate(
-        evidence: &MetricEvidence,
-        policy: &Policy,
-        planned: &Schedule,
-        gates: u32,
-        ended: bool,
-    ) -> Self {
+    pub fn of_gate(evidence: &MetricEvidence, policy: &Policy, planned: &Schedule, ended: bool) -> Self {
         if let Some(exact) = Self::if_exact(evidence) {
             return exact;
         }
         let pairs = (evidence.pairs.len() as u32).min(policy.budget());
         let off_plan = ended && pairs >= FEWEST_PAIRS && !policy.looks.contains(&pairs);
-        let own = off_plan.then(|| Schedule::ended_at(pairs, policy, gates));
+        let own = off_plan.then(|| Schedule::ended_at(pairs, policy, planned.sharing));
         let schedule = own.as_ref().unwrap_or(planned);
         let mut reading = Self { at_budget: planned.last(), ..Self::nothing() };
         for planned in schedule.reached(pairs) {
@@ -74,12 +68,7 @@ impl Reading {
 
     /// Of a metric that does not: one test, of the pairs up to the last look (all, at the end).
     /// It decides nothing until [`Self::inform`].
-    pub fn of_information(
-        evidence: &MetricEvidence,
-        policy: &Policy,
-        planned: &Schedule,
-        ended: bool,
-    ) -> Self {
+    pub fn of_information(evidence: &MetricEvidence, policy: &Policy, planned: &Schedule, ended: bool) -> Self {
         if let Some(exact) = Self::if_exact(evidence) {
             return exact;
         }
@@ -118,10 +107,8 @@ impl Reading {
     /// Of a metric without noise, whose values indeed do not vary inside an arm.
     fn if_exact(evidence: &MetricEvidence) -> Option<Self> {
         let first = evidence.pairs.first().filter(|_| evidence.comparison == Comparison::Exact)?;
-        let constant = evidence
-            .pairs
-            .iter()
-            .all(|pair| pair.baseline == first.baseline && pair.candidate == first.candidate);
+        let constant =
+            evidence.pairs.iter().all(|pair| pair.baseline == first.baseline && pair.candidate == first.candidate);
         if !constant {
             return None;
         }

@@ -19,37 +19,36 @@ pub struct PlannedLook {
 pub struct Schedule {
     /// Ascending in pairs.
     pub looks: Vec<PlannedLook>,
+    /// How many gates share the run's error rate.
+    pub sharing: u32,
 }
 
 impl Schedule {
     /// The planned looks, the error rate of the run shared by so many gates (Bonferroni).
-    pub fn planned(policy: &Policy, gates: u32) -> Self {
-        Self::at(&policy.looks, policy, gates)
+    pub fn planned(policy: &Policy, sharing: u32) -> Self {
+        Self::at(&policy.looks, policy, sharing)
     }
 
     /// The looks of a gate for which no more pairs will come, `pairs` being none of the planned
     /// ones: the planned ones before it, and one more there. Spending allows that, since what
     /// ended the run did not depend on this metric's values.
-    pub fn ended_at(pairs: u32, policy: &Policy, gates: u32) -> Self {
+    pub fn ended_at(pairs: u32, policy: &Policy, sharing: u32) -> Self {
         let before = policy.looks.iter().copied().filter(|look| *look < pairs);
         let looks: Vec<u32> = before.chain([pairs]).collect();
-        Self::at(&looks, policy, gates)
+        Self::at(&looks, policy, sharing)
     }
 
-    fn at(looks: &[u32], policy: &Policy, gates: u32) -> Self {
+    fn at(looks: &[u32], policy: &Policy, sharing: u32) -> Self {
         let budget = f64::from(policy.budget().max(1));
         let looks: Vec<u32> = looks.iter().copied().filter(|look| *look >= FEWEST_PAIRS).collect();
         let fractions: Vec<f64> = looks.iter().map(|look| f64::from(*look) / budget).collect();
-        let alpha = policy.alpha_per_run / f64::from(gates.max(1));
+        let alpha = policy.alpha_per_run / f64::from(sharing.max(1));
         let difference = bounds(&fractions, alpha, policy.spending, Sides::Two);
         let equivalence = match policy.equivalence {
-            Equivalence::OneSidedTests { alpha } => {
-                bounds(&fractions, alpha, policy.spending, Sides::One)
+            Equivalence::OneSidedTests { alpha } => bounds(&fractions, alpha, policy.spending, Sides::One),
+            Equivalence::RepeatedInterval { .. } => {
+                difference.iter().map(|bound| Bound { nominal_p: bound.nominal_p / 2.0, ..*bound }).collect()
             }
-            Equivalence::RepeatedInterval { .. } => difference
-                .iter()
-                .map(|bound| Bound { nominal_p: bound.nominal_p / 2.0, ..*bound })
-                .collect(),
         };
         let looks = looks
             .into_iter()
@@ -60,7 +59,7 @@ impl Schedule {
                 equivalence_p: equivalence.nominal_p,
             })
             .collect();
-        Self { looks }
+        Self { looks, sharing }
     }
 
     /// The looks that so many pairs have reached.

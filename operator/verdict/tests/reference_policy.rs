@@ -20,9 +20,7 @@ fn policy(problem: &Value) -> Policy {
         alpha_per_run: problem["alpha"].as_f64().unwrap(),
         spending: Spending::Pocock,
         planned_gates: None,
-        equivalence: Equivalence::RepeatedInterval {
-            tolerance: problem["tolerance"].as_f64().unwrap(),
-        },
+        equivalence: Equivalence::RepeatedInterval { tolerance: problem["tolerance"].as_f64().unwrap() },
         outliers: OutlierMode::Never,
     }
 }
@@ -32,10 +30,8 @@ fn evidence(problem: &Value, pairs: usize) -> MetricEvidence {
     let prior = HistoryPrior::of(&variances, problem["history_df"].as_f64().unwrap()).unwrap();
     let minimum = MinimumEffect::relative(problem["min_effect"].as_f64().unwrap());
     let mut evidence = MetricEvidence::new("candidate", "latency", "s", minimum);
-    evidence.prior = Some(Prior {
-        variance: prior.prior().variance,
-        degrees_of_freedom: prior.prior().degrees_of_freedom,
-    });
+    evidence.prior =
+        Some(Prior { variance: prior.prior().variance, degrees_of_freedom: prior.prior().degrees_of_freedom });
     let values = numbers(&problem["x"]).into_iter().zip(numbers(&problem["y"]));
     evidence.pairs = (1..)
         .zip(values)
@@ -47,8 +43,7 @@ fn evidence(problem: &Value, pairs: usize) -> MetricEvidence {
 
 #[test]
 fn every_problem_gets_its_verdict_at_its_look() {
-    let problems: Vec<Value> =
-        serde_json::from_str(include_str!("vectors/policy_verdicts.json")).unwrap();
+    let problems: Vec<Value> = serde_json::from_str(include_str!("vectors/policy_verdicts.json")).unwrap();
     assert_eq!(problems.len(), 63);
     for problem in &problems {
         let stopped_at = problem["stopped_at"].as_u64().unwrap() as u32;

@@ -94,12 +94,7 @@ impl Cluster {
     ///
     /// # Errors
     /// After the deadline.
-    pub fn wait_for(
-        &self,
-        object: &[&str],
-        deadline: Duration,
-        condition: impl Fn(&Value) -> bool,
-    ) -> Result<Value> {
+    pub fn wait_for(&self, object: &[&str], deadline: Duration, condition: impl Fn(&Value) -> bool) -> Result<Value> {
         let mut last = Value::Null;
         let found = wait::until(&object.join(" "), deadline, || {
             last = self.get(object)?;

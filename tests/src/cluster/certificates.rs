@@ -26,8 +26,17 @@ const CLIENTS: [(&str, &str); 4] = [
 pub fn make(layout: &Layout) -> Result<()> {
     key(layout, "ca")?;
     openssl(&[
-        "req", "-x509", "-new", "-days", "3650", "-subj", "/CN=gaugeblock-test", "-key",
-        &text(&layout.pki("ca.key")), "-out", &text(&layout.pki("ca.crt")),
+        "req",
+        "-x509",
+        "-new",
+        "-days",
+        "3650",
+        "-subj",
+        "/CN=gaugeblock-test",
+        "-key",
+        &text(&layout.pki("ca.key")),
+        "-out",
+        &text(&layout.pki("ca.crt")),
     ])?;
     let server = format!(
         "DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,DNS:localhost,\
@@ -48,7 +57,11 @@ pub fn make(layout: &Layout) -> Result<()> {
     // Tokens of service accounts are signed by a pair of its own.
     key(layout, "service-account")?;
     openssl(&[
-        "pkey", "-pubout", "-in", &text(&layout.pki("service-account.key")), "-out",
+        "pkey",
+        "-pubout",
+        "-in",
+        &text(&layout.pki("service-account.key")),
+        "-out",
         &text(&layout.pki("service-account.pub")),
     ])
 }
@@ -58,13 +71,33 @@ fn certify(layout: &Layout, name: &str, subject: &str, alternative_names: &str) 
     key(layout, name)?;
     let request = layout.pki(&format!("{name}.csr"));
     openssl(&[
-        "req", "-new", "-subj", subject, "-key", &text(&layout.pki(&format!("{name}.key"))),
-        "-addext", &format!("subjectAltName={alternative_names}"), "-out", &text(&request),
+        "req",
+        "-new",
+        "-subj",
+        subject,
+        "-key",
+        &text(&layout.pki(&format!("{name}.key"))),
+        "-addext",
+        &format!("subjectAltName={alternative_names}"),
+        "-out",
+        &text(&request),
     ])?;
     openssl(&[
-        "x509", "-req", "-days", "3650", "-copy_extensions", "copy", "-CAcreateserial",
-        "-CA", &text(&layout.pki("ca.crt")), "-CAkey", &text(&layout.pki("ca.key")),
-        "-in", &text(&request), "-out", &text(&layout.pki(&format!("{name}.crt"))),
+        "x509",
+        "-req",
+        "-days",
+        "3650",
+        "-copy_extensions",
+        "copy",
+        "-CAcreateserial",
+        "-CA",
+        &text(&layout.pki("ca.crt")),
+        "-CAkey",
+        &text(&layout.pki("ca.key")),
+        "-in",
+        &text(&request),
+        "-out",
+        &text(&layout.pki(&format!("{name}.crt"))),
     ])
 }
 

@@ -46,8 +46,7 @@ fn mounts(root: &Path) -> Vec<String> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let ours = |line: &&str| {
         let mount_point = line.split(' ').nth(1).map_or(Path::new(""), Path::new);
-        mount_point.starts_with(root)
-            || node::MOUNT_POINTS.iter().any(|point| mount_point.starts_with(point))
+        mount_point.starts_with(root) || node::MOUNT_POINTS.iter().any(|point| mount_point.starts_with(point))
     };
     mounts.lines().filter(ours).map(|line| format!("mount {line}")).collect()
 }

@@ -53,8 +53,7 @@ impl Process {
     /// # Errors
     /// When there is none.
     pub fn of(id: i32) -> Result<Self> {
-        let stat = fs::read_to_string(format!("/proc/{id}/stat"))
-            .with_context(|| format!("no process {id}"))?;
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).with_context(|| format!("no process {id}"))?;
         // The name, in parentheses, may hold anything; the fields after it are numbers.
         let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let mut fields = fields.split_whitespace();
@@ -75,9 +74,9 @@ impl Process {
     pub fn remembered(layout: &Layout, name: &str) -> Result<Self> {
         let path = layout.pid(name);
         let text = fs::read_to_string(&path).with_context(|| format!("{name} was never started"))?;
-        let parsed = text.split_once(' ').and_then(|(id, started)| {
-            Some(Self { id: id.parse().ok()?, started: started.trim().parse().ok()? })
-        });
+        let parsed = text
+            .split_once(' ')
+            .and_then(|(id, started)| Some(Self { id: id.parse().ok()?, started: started.trim().parse().ok()? }));
         parsed.with_context(|| format!("{} is malformed", path.display()))
     }
 
@@ -134,9 +133,7 @@ impl Process {
     /// When it is still there after ten seconds.
     pub fn kill(self) -> Result<()> {
         self.signal(Signal::KILL)?;
-        wait::until("the end of a killed process", Duration::from_secs(10), || {
-            Ok((!self.runs()).then_some(()))
-        })
+        wait::until("the end of a killed process", Duration::from_secs(10), || Ok((!self.runs()).then_some(())))
     }
 }
 

@@ -33,8 +33,7 @@ const KUBELET_SETTINGS: [&str; 6] = [
 pub fn prepare(layout: &Layout) -> Result<()> {
     // A cluster that was never noted, if at all, left only files.
     if layout.root().exists() {
-        fs::remove_dir_all(layout.root())
-            .with_context(|| format!("failed to remove {}", layout.root().display()))?;
+        fs::remove_dir_all(layout.root()).with_context(|| format!("failed to remove {}", layout.root().display()))?;
     }
     for folder in ["log", "pid", "pki", "kubeconfig"] {
         let path = layout.root().join(folder);
@@ -59,9 +58,8 @@ pub fn start(layout: &Layout, binaries: &Binaries, options: &Options) -> Result<
     for component in Component::API {
         component.start(layout, binaries)?;
     }
-    let cluster = Cluster {
-        kind: Kind::Ours { layout: layout.clone(), binaries: binaries.clone(), hold: Hold::Guest },
-    };
+    let cluster =
+        Cluster { kind: Kind::Ours { layout: layout.clone(), binaries: binaries.clone(), hold: Hold::Guest } };
     if !options.nodes {
         api_server_ready(&cluster)?;
         clock.lap("API server");
@@ -128,9 +126,8 @@ pub fn healthy(layout: &Layout, binaries: &Binaries, nodes: bool) -> bool {
     if !runs {
         return false;
     }
-    let cluster = Cluster {
-        kind: Kind::Ours { layout: layout.clone(), binaries: binaries.clone(), hold: Hold::Guest },
-    };
+    let cluster =
+        Cluster { kind: Kind::Ours { layout: layout.clone(), binaries: binaries.clone(), hold: Hold::Guest } };
     let serves = cluster.kubectl_text(&["get", "--raw=/readyz", "--request-timeout=5s"]).is_ok();
     serves && (!nodes || Node::LOCAL.iter().all(|node| cluster.is_ready(*node).unwrap_or(false)))
 }

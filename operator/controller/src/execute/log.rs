@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures::future::join_all;
 use gaugeblock_crds::names;
 use gaugeblock_planner::{Action, Role, Snapshot, UnitKey, observe::container_name};
 use k8s_openapi::api::core::v1::Pod;
@@ -81,13 +82,13 @@ impl Executor {
         snapshot: &Snapshot,
         actions: &[Action],
     ) -> Result<Flow, ExecuteError> {
-        let mut ends = BTreeMap::new();
-        for action in actions {
-            if let Action::KeepLog { unit, name } = action {
-                let end = self.end_of_log(run, *unit, name).await;
-                ends.insert(format!("{name}.log"), end);
-            }
-        }
+        let ends = actions.iter().filter_map(|action| match action {
+            Action::KeepLog { unit, name } => Some(async move {
+                (format!("{name}.log"), self.end_of_log(run, *unit, name).await)
+            }),
+            _ => None,
+        });
+        let ends: BTreeMap<_, _> = join_all(ends).await.into_iter().collect();
         let name = names::log_secret(&snapshot.stem());
         self.create_secret(run, &secret(snapshot, &name, names::ROLE_LOG, ends)).await?;
         Ok(Flow::Continue)

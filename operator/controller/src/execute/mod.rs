@@ -143,14 +143,15 @@ impl Executor {
     ) -> Result<Done, ExecuteError> {
         let mut written = Vec::new();
         let mut snapshot = subject.observed.and_then(|observed| observed.snapshot.as_ref());
+        let mut logs_kept = false;
         for action in actions {
-            let flow = match action {
-                Action::Freeze(frozen) => {
-                    snapshot = Some(frozen);
-                    self.execute_one(subject, snapshot, actions, action, &mut written).await?
-                }
-                _ => self.execute_one(subject, snapshot, actions, action, &mut written).await?,
-            };
+            match action {
+                Action::Freeze(frozen) => snapshot = Some(frozen),
+                // All of a plan are kept at once, in one object.
+                Action::KeepLog { .. } if std::mem::replace(&mut logs_kept, true) => continue,
+                _ => {}
+            }
+            let flow = self.execute_one(subject, snapshot, actions, action, &mut written).await?;
             if flow == Flow::Replan {
                 info!(action = name(action), "the plan was overtaken by what was found");
                 return Ok(Done { written, flow });

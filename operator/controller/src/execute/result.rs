@@ -68,7 +68,7 @@ fn documents(
     records: &[TrialRecord],
 ) -> Result<Vec<(&'static str, String)>, serde_json::Error> {
     let judgement = compare::judge(snapshot, trials, true);
-    let report = report::Report::of(&report::Input {
+    let report = report::Report::of(report::Input {
         snapshot,
         status,
         judgement: Some(&judgement),

@@ -2,7 +2,7 @@
 
 use gaugeblock_measurement::{generator::ErrorKind, plan::LoadPlan};
 
-use super::{Demand, Worker};
+use super::{Demand, Job, Worker};
 use crate::{
     clock,
     connection::{Received, State, UnderWay},
@@ -265,5 +265,3 @@ impl Worker<'_> {
         }
     }
 }
-
-use super::Job;

@@ -241,7 +241,7 @@ impl<'a> Worker<'a> {
             for event in &ready {
                 self.notice(*event);
             }
-            if !ready.is_empty() {
+            if sent || !ready.is_empty() {
                 self.control.publish(
                     self.job.worker,
                     self.tally.total_answers,
@@ -291,7 +291,7 @@ impl<'a> Worker<'a> {
             Window::Inside(before) if now >= self.times.close => {
                 Window::After(self.usage().since(&before))
             }
-            other => return,
+            Window::Before | Window::Inside(_) | Window::After(_) => return,
         };
     }
 

@@ -3,7 +3,9 @@
 
 use std::fmt::Write as _;
 
+use gaugeblock_crds::{GoDuration, Percent, Quantity};
 use regex::Regex;
+use schemars::JsonSchema as _;
 use serde_json::{Map, Value};
 
 /// Everything wrong with a value: path and message.
@@ -109,10 +111,24 @@ fn text_bounds(schema: &Value, text: &str, say: &mut impl FnMut(String)) {
     let Some(pattern) = schema["pattern"].as_str() else { return };
     // A pattern that this engine cannot read is left to the API server.
     if Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text)) {
-        let hint = schema["description"].as_str().unwrap_or_default();
-        let hint = hint.split("\n\n").next().unwrap_or_default().replace('\n', " ");
-        say(format!("{text:?} does not match {pattern}. {hint}").trim_end().to_owned());
+        say(match expected(pattern) {
+            Some(expected) => format!("{text:?} is not right: {expected}"),
+            None => format!("{text:?} does not match {pattern}"),
+        });
     }
+}
+
+/// What a pattern stands for, in the words of the API's own text types.
+fn expected(pattern: &str) -> Option<String> {
+    let mut generator = schemars::SchemaGenerator::default();
+    [
+        GoDuration::json_schema(&mut generator),
+        Percent::json_schema(&mut generator),
+        Quantity::json_schema(&mut generator),
+    ]
+    .iter()
+    .find(|schema| schema.get("pattern").and_then(Value::as_str) == Some(pattern))
+    .and_then(|schema| Some(schema.get("description")?.as_str()?.to_owned()))
 }
 
 fn count(schema: &Value, [least, most]: [&str; 2], count: usize, what: &str, say: &mut impl FnMut(String)) {

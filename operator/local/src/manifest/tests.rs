@@ -80,8 +80,9 @@ fn secrets_are_not_shown_by_debug() {
 }
 
 #[test]
-fn names_file_line_and_path_of_every_mistake() {
-    rejects("port", "port", "");
+fn names_every_mistake_at_once() {
+    let error = read(&GOOD.replace("path: /json", "path: json").replace("rate: 100", "rate: 0")).unwrap_err();
+    assert_eq!(error.lines().count(), 2, "{error}");
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn rejects_wrong_types_bounds_and_words() {
     rejects("path: /json", "path: json", "run.yaml:27: spec.scenarios[0].http.requests[0].path: \"json\" does not match ^/");
     rejects("path: /json", "path: /json\n            method: get", "\"get\" is not one of");
     rejects("      image: example\n", "", "run.yaml:7: spec.targets[0]: needs `image`");
-    rejects("spec:\n  targets", "spec:\n  deadline: 5 minutes\n  targets", "A duration such as");
+    rejects("spec:\n  targets", "spec:\n  deadline: 5 minutes\n  targets", "run.yaml:6: spec.deadline: \"5 minutes\" is not right: A duration such as `30s`");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) fn pod(
     let annotation = format!("metadata.annotations['{}']", names::ANNOTATION_TARGET);
     let own = vec![
         environment::plan(plan)?,
-        environment::field(names::TARGET_VARIABLE, &annotation),
+        environment::field(gaugeblock_measurement::plan::TARGET_VARIABLE, &annotation),
     ];
     let variables = variables
         .iter()

@@ -139,7 +139,9 @@ impl Container {
 
     /// Adds a sample; `ended` when the program is known to have ended, so that this is the last.
     pub fn sample(&mut self, tree: &Tree, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
-        let Stage::Running(program) = &mut self.stage else { return };
+        let Stage::Running(program) = &mut self.stage else {
+            return;
+        };
         let over = program.has_ended();
         let at = clock::now();
         let gone = match program.read(tree, &self.path, proc, at, buffer) {
@@ -166,8 +168,12 @@ impl Container {
 
     /// Reads private memory once, where that is permitted.
     pub fn read_private(&mut self, tree: &Tree, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
-        let Stage::Running(program) = &mut self.stage else { return };
-        let Ok(processes) = processes(&tree.lookup().join(&self.path), "cgroup.procs", buffer) else { return };
+        let Stage::Running(program) = &mut self.stage else {
+            return;
+        };
+        let Ok(processes) = processes(&tree.lookup().join(&self.path), "cgroup.procs", buffer) else {
+            return;
+        };
         match processes.iter().map(|process| proc.private_memory(*process)).sum::<io::Result<u64>>() {
             Ok(bytes) => program.series.record_mut().private = Some(bytes),
             Err(error) => notes.add(format!("private memory (smaps_rollup) cannot be read: {error}")),
@@ -176,7 +182,9 @@ impl Container {
 
     /// The finished series, for a container that ran.
     pub fn finish(self, buffer: &mut Buffer, notes: &mut Notes) -> Option<ContainerSeries> {
-        let (Stage::Running(mut program) | Stage::Ended(Some(mut program))) = self.stage else { return None };
+        let (Stage::Running(mut program) | Stage::Ended(Some(mut program))) = self.stage else {
+            return None;
+        };
         if program.tasks.overflowed() {
             notes.add(format!("container {} had more tasks than are watched: run-queue wait is a part", self.id));
         }
@@ -188,7 +196,9 @@ impl Container {
     }
 
     fn end(&mut self, gone: bool, buffer: &mut Buffer, notes: &mut Notes) {
-        let Stage::Running(mut program) = std::mem::replace(&mut self.stage, Stage::Ended(None)) else { return };
+        let Stage::Running(mut program) = std::mem::replace(&mut self.stage, Stage::Ended(None)) else {
+            return;
+        };
         if gone && let Some((kills, folder)) = program.accounts.ancestors_oom_kills(buffer) {
             let record = program.series.record_mut();
             if kills > record.oom_kills {

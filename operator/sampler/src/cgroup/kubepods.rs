@@ -103,7 +103,9 @@ impl Kubepods {
         Qos::ALL.map(|qos| {
             let folder = match self.driver() {
                 Driver::Cgroupfs => format!("pod{uid}"),
-                Driver::Systemd => format!("{}-pod{}.slice", self.slice(qos), uid.replace('-', "_")),
+                Driver::Systemd => {
+                    format!("{}-pod{}.slice", self.slice(qos), uid.replace('-', "_"))
+                }
             };
             PodFolder { uid: uid.to_owned(), path: self.level(qos).join(folder), qos }
         })

@@ -91,7 +91,9 @@ impl Stat {
     fn parse(table: &str) -> Self {
         let mut stat = Self::default();
         for line in table.lines() {
-            let Some((key, value)) = line.split_once(' ') else { continue };
+            let Some((key, value)) = line.split_once(' ') else {
+                continue;
+            };
             let place = match key {
                 "total_rss" => &mut stat.rss,
                 "total_shmem" => &mut stat.shmem,

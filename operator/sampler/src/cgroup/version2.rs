@@ -133,7 +133,9 @@ impl Stat {
     fn parse(table: &str) -> Self {
         let mut stat = Self::default();
         for line in table.lines() {
-            let Some((key, value)) = line.split_once(' ') else { continue };
+            let Some((key, value)) = line.split_once(' ') else {
+                continue;
+            };
             let place = match key {
                 "anon" => &mut stat.anon,
                 "file" => &mut stat.file,

@@ -11,8 +11,7 @@ const LAYOUT: f64 = 0.05;
 pub(super) fn note(case: &Case, verdict: Verdict) -> Option<Finding> {
     let look = case.reading.look.as_ref().filter(|_| is_difference(verdict))?;
     let timed = matches!(case.evidence.unit.as_str(), "s" | "1/s");
-    let small = look.contrast.scale == Scale::Relative
-        && look.contrast.effect(look.estimate).abs() < LAYOUT;
+    let small = look.contrast.scale == Scale::Relative && look.contrast.effect(look.estimate).abs() < LAYOUT;
     let sentence = "Below 5 %, one build per arm cannot exclude code layout as the cause; several \
                     builds of each arm can."
         .to_owned();

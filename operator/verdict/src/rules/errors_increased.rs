@@ -12,12 +12,8 @@ pub(super) fn ask(case: &Case) -> Option<Ruling> {
         if decision != Decision::Worse {
             return None;
         }
-        let sentence = format!(
-            "{metric} rose {} ({}), after {}.",
-            case.middles(look),
-            case.estimate(look),
-            Case::pairs(at),
-        );
+        let sentence =
+            format!("{metric} rose {} ({}), after {}.", case.middles(look), case.estimate(look), Case::pairs(at));
         return Some(Ruling::new(Verdict::Regressed, Rule::ErrorsIncreased, sentence));
     }
     let errors = case.errors.filter(|_| decision == Decision::Better)?;

@@ -17,17 +17,11 @@ pub(super) fn difference(case: &Case, wanted: Decision, word: &str) -> Option<St
     }
     let scale = look.contrast.scale;
     let threshold = case.amount(scale, look.contrast.effect(look.contrast.threshold));
-    let (metric, middles, estimate) =
-        (&case.evidence.metric, case.middles(look), case.estimate(look));
+    let (metric, middles, estimate) = (&case.evidence.metric, case.middles(look), case.estimate(look));
     Some(match look.method {
         Method::Exact => format!("{metric} is {word}: {middles} ({estimate}); it has no noise."),
-        Method::PairedT
-        | Method::ModeratedT
-        | Method::DifferenceT
-        | Method::HodgesLehmann
-        | Method::SignedRank => format!(
-            "{metric} is {word}: {middles} ({estimate}); {threshold} matter. Shown after {}.",
-            Case::pairs(at),
-        ),
+        Method::PairedT | Method::ModeratedT | Method::DifferenceT | Method::HodgesLehmann | Method::SignedRank => {
+            format!("{metric} is {word}: {middles} ({estimate}); {threshold} matter. Shown after {}.", Case::pairs(at))
+        }
     })
 }

@@ -13,7 +13,9 @@ pub(super) fn ask(case: &Case) -> Option<Ruling> {
     let scale = look.contrast.scale;
     let threshold = case.amount(scale, look.contrast.effect(look.contrast.threshold));
     let sentence = match look.method {
-        Method::Exact if look.estimate == 0.0 => format!("{metric} is exactly the same."),
+        _ if look.interval.low == 0.0 && look.interval.high == 0.0 => {
+            format!("{metric} is the same in every pair.")
+        }
         Method::PairedT
         | Method::ModeratedT
         | Method::DifferenceT

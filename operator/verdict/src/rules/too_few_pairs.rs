@@ -11,8 +11,13 @@ pub(super) fn ask(case: &Case) -> Option<Ruling> {
     let have = case.evidence.pairs.len();
     let sentence = if case.ended {
         format!("Only {have} clean pairs; at least {FEWEST_PAIRS} are needed to decide anything.")
+    } else if case.policy.budget() < FEWEST_PAIRS {
+        format!(
+            "A budget of {} pairs cannot decide anything; at least {FEWEST_PAIRS} are needed.",
+            case.policy.budget(),
+        )
     } else {
-        let first = case.policy.next_look(0).unwrap_or(FEWEST_PAIRS).max(FEWEST_PAIRS);
+        let first = case.policy.next_look(FEWEST_PAIRS - 1).unwrap_or(FEWEST_PAIRS);
         format!("{have} clean pairs so far; the first look comes after {first}.")
     };
     Some(Ruling::new(Verdict::Inconclusive, Rule::TooFewPairs, sentence))

@@ -15,11 +15,7 @@ pub fn gate(minimum: f64) -> MetricEvidence {
 pub fn with_pairs(mut evidence: MetricEvidence, values: &[(f64, f64)]) -> MetricEvidence {
     evidence.pairs = (1..)
         .zip(values)
-        .map(|(block, (baseline, candidate))| Pair {
-            block,
-            baseline: *baseline,
-            candidate: *candidate,
-        })
+        .map(|(block, (baseline, candidate))| Pair { block, baseline: *baseline, candidate: *candidate })
         .collect();
     evidence
 }

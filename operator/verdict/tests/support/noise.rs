@@ -13,8 +13,7 @@ pub enum Noise {
     Drift,
 }
 
-pub const FAMILIES: [Noise; 5] =
-    [Noise::Normal, Noise::Lognormal, Noise::Bimodal, Noise::Outliers, Noise::Drift];
+pub const FAMILIES: [Noise; 5] = [Noise::Normal, Noise::Lognormal, Noise::Bimodal, Noise::Outliers, Noise::Drift];
 
 impl Noise {
     /// `n` pairs of (baseline, candidate), the order inside each pair drawn at random.
@@ -28,9 +27,7 @@ impl Noise {
                         let time = slot as f64 / (2 * n - 1) as f64 - 0.5;
                         machine + slope * time + 0.436 * dice.normal()
                     }
-                    Self::Normal | Self::Lognormal | Self::Bimodal | Self::Outliers => {
-                        self.trial(dice)
-                    }
+                    Self::Normal | Self::Lognormal | Self::Bimodal | Self::Outliers => self.trial(dice),
                 };
                 let (first, second) = (trial(2 * pair), trial(2 * pair + 1));
                 if dice.coin() { (first, second) } else { (second, first) }
