@@ -66,10 +66,7 @@ impl From<kube::Error> for CallError {
 }
 
 /// Waits for a call, but not for ever.
-pub async fn within<T>(
-    limit: Duration,
-    call: impl Future<Output = kube::Result<T>>,
-) -> Result<T, CallError> {
+pub async fn within<T>(limit: Duration, call: impl Future<Output = kube::Result<T>>) -> Result<T, CallError> {
     match tokio::time::timeout(limit, call).await {
         Ok(answer) => Ok(answer?),
         Err(_) => Err(CallError::TimedOut(limit)),

@@ -1,9 +1,7 @@
 //! Which run something belongs to.
 
 use gaugeblock_crds::{BenchmarkRun, names};
-use k8s_openapi::{
-    api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::ObjectMeta,
-};
+use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{Resource as _, core::DeserializeGuard, runtime::reflector::ObjectRef};
 
 /// A run as the watch delivers it: one that cannot be read stops nothing but itself.
@@ -23,11 +21,7 @@ pub struct RunRef {
 impl RunRef {
     /// The run itself, by its metadata.
     pub fn of_run(meta: &ObjectMeta) -> Option<Self> {
-        Some(Self {
-            namespace: meta.namespace.clone()?,
-            name: meta.name.clone()?,
-            uid: meta.uid.clone()?,
-        })
+        Some(Self { namespace: meta.namespace.clone()?, name: meta.name.clone()?, uid: meta.uid.clone()? })
     }
 
     /// The run that an object of ours belongs to, by its label and annotation.

@@ -100,7 +100,7 @@ pub fn units(caches: &Caches, run_uid: &str) -> Vec<Unit> {
     let mut units: Vec<Unit> = pods.filter_map(|pod| observe::unit(&pod)).collect();
     units.sort_by(|one, other| (one.key, &one.name).cmp(&(other.key, &other.name)));
     let nodes = caches.nodes.state();
-    observe::mark_lost(&mut units, nodes.iter().map(AsRef::as_ref));
+    observe::mark_lost(&mut units, &nodes.iter().map(AsRef::as_ref).collect::<Vec<_>>());
     units
 }
 
@@ -115,14 +115,8 @@ pub fn claim(lease: &Lease) -> Option<Claim> {
     })
 }
 
-fn cluster(
-    caches: &Caches,
-    installation: &Installation,
-    run: &BenchmarkRun,
-    identity: &RunRef,
-) -> ClusterView {
-    let claims: Vec<Claim> =
-        caches.claims.state().iter().filter_map(|lease| claim(lease)).collect();
+fn cluster(caches: &Caches, installation: &Installation, run: &BenchmarkRun, identity: &RunRef) -> ClusterView {
+    let claims: Vec<Claim> = caches.claims.state().iter().filter_map(|lease| claim(lease)).collect();
     let mut nodes: Vec<_> = caches.nodes.state().iter().map(|node| observe::node(node)).collect();
     nodes.sort_by(|one, other| one.name.cmp(&other.name));
     let pool = caches.pools.state();
@@ -143,12 +137,7 @@ fn cluster(
 
 /// Other runs that want a node of the same pool. One that is suspended, cancelled or on its way out
 /// keeps nobody waiting.
-fn waiting(
-    caches: &Caches,
-    run: &BenchmarkRun,
-    identity: &RunRef,
-    claims: &[Claim],
-) -> Vec<Waiter> {
+fn waiting(caches: &Caches, run: &BenchmarkRun, identity: &RunRef, claims: &[Claim]) -> Vec<Waiter> {
     let waits = |other: &BenchmarkRun, uid: &str| {
         uid != identity.uid
             && other.spec.pool == run.spec.pool
@@ -163,11 +152,7 @@ fn waiting(
         .filter_map(|guarded| guarded.0.as_ref().ok())
         .filter_map(|other| Some((other, other.metadata.uid.as_deref()?)))
         .filter(|(other, uid)| waits(other, uid))
-        .map(|(other, uid)| Waiter {
-            uid: uid.to_owned(),
-            priority: other.spec.priority,
-            created: created(other),
-        })
+        .map(|(other, uid)| Waiter { uid: uid.to_owned(), priority: other.spec.priority, created: created(other) })
         .collect()
 }
 
@@ -175,9 +160,8 @@ fn waiting(
 fn has_ended(run: &BenchmarkRun) -> bool {
     use gaugeblock_crds::condition::ConditionType::{Complete, Failed};
     let conditions = run.status.iter().flat_map(|status| &status.conditions);
-    let mut ended = conditions.filter(|one| {
-        one.status == "True" && [Complete.name(), Failed.name()].contains(&one.type_.as_str())
-    });
+    let mut ended =
+        conditions.filter(|one| one.status == "True" && [Complete.name(), Failed.name()].contains(&one.type_.as_str()));
     has_finished(run) || ended.next().is_some()
 }
 
@@ -192,10 +176,7 @@ fn snapshot(caches: &Caches, run: &RunRef) -> Result<Option<Snapshot>, ObserveEr
     if snapshot.version == SNAPSHOT_VERSION {
         Ok(Some(snapshot))
     } else {
-        Err(error(format!(
-            "it has version {}, this operator reads version {SNAPSHOT_VERSION}",
-            snapshot.version
-        )))
+        Err(error(format!("it has version {}, this operator reads version {SNAPSHOT_VERSION}", snapshot.version)))
     }
 }
 

@@ -60,8 +60,7 @@ pub enum StartError {
 
 /// Runs the operator until it is told to stop.
 pub async fn run(options: Options) -> Result<(), StartError> {
-    let Options { operator_namespace, watch_namespace, measuring_image, log: _, log_format: _ } =
-        options;
+    let Options { operator_namespace, watch_namespace, measuring_image, log: _, log_format: _ } = options;
     let client = client().await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

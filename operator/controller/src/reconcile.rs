@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// After a plan was overtaken: the caches show what overtook it in a moment.
-const SOON: Duration = Duration::from_millis(50);
+const SOON: Duration = Duration::from_millis(250);
 /// First and longest wait after a failure.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -60,10 +60,7 @@ pub enum ReconcileError {
 }
 
 /// Looks at one run.
-pub async fn reconcile(
-    run: Arc<Guarded>,
-    context: Arc<Context>,
-) -> Result<controller::Action, ReconcileError> {
+pub async fn reconcile(run: Arc<Guarded>, context: Arc<Context>) -> Result<controller::Action, ReconcileError> {
     let meta = run.meta();
     let Some(identity) = RunRef::of_run(meta) else {
         return Ok(controller::Action::await_change());
@@ -88,11 +85,8 @@ pub async fn reconcile(
 }
 
 /// Waits longer the more often it fails.
-pub fn after_error(
-    run: Arc<Guarded>,
-    error: &ReconcileError,
-    context: Arc<Context>,
-) -> controller::Action {
+#[allow(clippy::needless_pass_by_value, reason = "the controller calls it so")]
+pub fn after_error(run: Arc<Guarded>, error: &ReconcileError, context: Arc<Context>) -> controller::Action {
     let uid = run.meta().uid.clone().unwrap_or_default();
     let times = context.failures.lock().map_or(1, |mut failures| {
         let times = failures.entry(uid).or_insert(0);
@@ -111,11 +105,7 @@ pub fn after_error(
 }
 
 /// The whole of it. Answers when to look again.
-async fn look(
-    run: &BenchmarkRun,
-    identity: &RunRef,
-    context: &Context,
-) -> Result<Option<Duration>, ReconcileError> {
+async fn look(run: &BenchmarkRun, identity: &RunRef, context: &Context) -> Result<Option<Duration>, ReconcileError> {
     let Context { client, installation, caches, executor, recorder, failures: _ } = context;
     let has_credentials = executor.has_credentials(&identity.uid);
     let observed = observe(caches, installation, run, has_credentials)?;
@@ -133,25 +123,21 @@ async fn look(
         settle(caches, identity, &done.written, None).await;
         return Ok(Some(SOON));
     }
-    if plan.status != observed.run.status {
-        let wrote = status::write(client, identity, &plan.status).await;
+    let said = status::as_read(&plan.status);
+    if said != observed.run.status {
+        let wrote = status::write(client, identity, &said).await;
         if wrote.map_err(ReconcileError::Status)? == Wrote::Nothing {
             return Ok(None);
         }
         event::send(recorder, identity, &plan.events).await;
     }
-    settle(caches, identity, &done.written, Some(&plan.status)).await;
+    settle(caches, identity, &done.written, Some(&said)).await;
     // No watch shows Secrets, so nothing would wake this run up.
     done.written.retain(|one| *one == Written::Credentials);
     Ok(if done.written.is_empty() { plan.again } else { Some(Duration::ZERO) })
 }
 
-async fn execute(
-    executor: &Executor,
-    run: &RunRef,
-    observed: &Observed,
-    plan: &Plan,
-) -> Result<Done, ExecuteError> {
+async fn execute(executor: &Executor, run: &RunRef, observed: &Observed, plan: &Plan) -> Result<Done, ExecuteError> {
     let actions: &[Action] = &plan.actions;
     let subject = Subject { run, observed: Some(observed), status: Some(&plan.status) };
     executor.execute(subject, actions).await

@@ -16,12 +16,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(5);
 
 /// Waits until the caches show these writes, and this status of the run.
-pub async fn settle(
-    caches: &Caches,
-    run: &RunRef,
-    written: &[Written],
-    status: Option<&BenchmarkRunStatus>,
-) {
+pub async fn settle(caches: &Caches, run: &RunRef, written: &[Written], status: Option<&BenchmarkRunStatus>) {
     let end = Instant::now() + LONGEST;
     loop {
         let missing = written.iter().find(|one| !shows(caches, one));
@@ -39,18 +34,13 @@ pub async fn settle(
 fn shows(caches: &Caches, written: &Written) -> bool {
     match written {
         Written::Pod { namespace, name } => caches.pod(namespace, name).is_some(),
-        Written::Released { namespace, name } => {
-            caches.pod(namespace, name).is_none_or(|pod| {
-                let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref());
-                gates.into_iter().flatten().all(|gate| gate.name != names::GATE_SAMPLER)
-            })
-        }
-        Written::Deleted { namespace, name, uid } => {
-            caches.pod(namespace, name).is_none_or(|pod| {
-                pod.metadata.deletion_timestamp.is_some()
-                    || pod.metadata.uid.as_ref() != Some(uid)
-            })
-        }
+        Written::Released { namespace, name } => caches.pod(namespace, name).is_none_or(|pod| {
+            let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref());
+            gates.into_iter().flatten().all(|gate| gate.name != names::GATE_SAMPLER)
+        }),
+        Written::Deleted { namespace, name, uid } => caches
+            .pod(namespace, name)
+            .is_none_or(|pod| pod.metadata.deletion_timestamp.is_some() || pod.metadata.uid.as_ref() != Some(uid)),
         Written::ConfigMap { namespace, name } => {
             caches.config_maps.get(&ObjectRef::new(name).within(namespace)).is_some()
         }

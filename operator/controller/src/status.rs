@@ -27,13 +27,8 @@ pub enum Wrote {
 }
 
 /// Writes a status.
-pub async fn write(
-    client: &Client,
-    run: &RunRef,
-    status: &BenchmarkRunStatus,
-) -> Result<Wrote, CallError> {
-    let runs: Api<PartialObjectMeta<BenchmarkRun>> =
-        Api::namespaced(client.clone(), &run.namespace);
+pub async fn write(client: &Client, run: &RunRef, status: &BenchmarkRunStatus) -> Result<Wrote, CallError> {
+    let runs: Api<PartialObjectMeta<BenchmarkRun>> = Api::namespaced(client.clone(), &run.namespace);
     let parameters = PatchParams::apply(MANAGER).force();
     let patch = Patch::Apply(document(run, status));
     match call(runs.patch_status(&run.name, &parameters, &patch)).await {
@@ -41,6 +36,13 @@ pub async fn write(
         Err(error) if error.is_not_found() => Ok(Wrote::Nothing),
         Err(error) => Err(error),
     }
+}
+
+/// The status as it will be read back: the API keeps whole seconds, for one. Only so can it be told
+/// whether it says anything new, and whether the caches show it.
+pub fn as_read(status: &BenchmarkRunStatus) -> BenchmarkRunStatus {
+    let read = serde_json::to_value(status).and_then(serde_json::from_value);
+    read.unwrap_or_else(|_| status.clone())
 }
 
 /// The UID makes it a condition: a later run of the same name is not meant.

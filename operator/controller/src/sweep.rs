@@ -77,8 +77,7 @@ async fn sweep(context: &Context, run: &RunRef) {
 }
 
 async fn exists(context: &Context, run: &RunRef) -> Result<bool, CallError> {
-    let runs: Api<PartialObjectMeta<BenchmarkRun>> =
-        Api::namespaced(context.client.clone(), &run.namespace);
+    let runs: Api<PartialObjectMeta<BenchmarkRun>> = Api::namespaced(context.client.clone(), &run.namespace);
     match call(runs.get_metadata(&run.name)).await {
         Ok(found) => Ok(found.metadata.uid.as_deref() == Some(run.uid.as_str())),
         Err(error) if error.is_not_found() => Ok(false),

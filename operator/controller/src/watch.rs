@@ -3,11 +3,7 @@
 use std::{collections::BTreeMap, fmt::Debug, sync::Arc};
 
 use futures::{StreamExt as _, channel::mpsc::UnboundedSender};
-use gaugeblock_crds::{
-    BenchmarkPool, BenchmarkRun,
-    condition::ConditionType,
-    names,
-};
+use gaugeblock_crds::{BenchmarkPool, BenchmarkRun, condition::ConditionType, names};
 use gaugeblock_planner::{observe, observed::NodeView};
 use k8s_openapi::api::{
     coordination::v1::Lease,
@@ -53,14 +49,8 @@ pub struct Triggers {
 const LARGE: [&str; 4] = ["record", "report.md", "report.json", "judgement.json"];
 
 /// Starts all watches on `tasks`.
-pub fn start(
-    client: &Client,
-    scope: &Scope,
-    triggers: &Triggers,
-    tasks: &mut JoinSet<()>,
-) -> Caches {
-    let ours = watcher::Config::default()
-        .labels(&format!("{}={}", names::LABEL_MANAGED_BY, names::MANAGED_BY));
+pub fn start(client: &Client, scope: &Scope, triggers: &Triggers, tasks: &mut JoinSet<()>) -> Caches {
+    let ours = watcher::Config::default().labels(&format!("{}={}", names::LABEL_MANAGED_BY, names::MANAGED_BY));
     let everything = watcher::Config::default();
     let runs = {
         let Triggers { run, sweep } = triggers.clone();
@@ -150,9 +140,7 @@ fn unfinished(runs: &Store<Guarded>, triggers: &Triggers) {
 /// Whether a run has ended.
 pub fn has_finished(run: &BenchmarkRun) -> bool {
     let conditions = run.status.iter().flat_map(|status| &status.conditions);
-    conditions
-        .into_iter()
-        .any(|one| one.type_ == ConditionType::Finished.name() && one.status == "True")
+    conditions.into_iter().any(|one| one.type_ == ConditionType::Finished.name() && one.status == "True")
 }
 
 /// What a watch tells about an object.

@@ -40,9 +40,7 @@ fn in_hosts(host: &str, hosts: &str) -> Option<IpAddr> {
     hosts.lines().find_map(|line| {
         let mut words = line.split('#').next()?.split_ascii_whitespace();
         let address = words.next()?.parse().ok()?;
-        words
-            .any(|name| name.eq_ignore_ascii_case(host))
-            .then_some(address)
+        words.any(|name| name.eq_ignore_ascii_case(host)).then_some(address)
     })
 }
 
@@ -53,12 +51,9 @@ mod tests {
     #[test]
     fn addresses_need_no_file_and_names_need_one() {
         let hosts = "# comment\n127.0.0.1\tlocalhost\n198.18.0.9 db db.local # the database\n";
-        for (host, expected) in [
-            ("10.0.0.1", Some("10.0.0.1")),
-            ("::1", Some("::1")),
-            ("DB.local", Some("198.18.0.9")),
-            ("database", None),
-        ] {
+        for (host, expected) in
+            [("10.0.0.1", Some("10.0.0.1")), ("::1", Some("::1")), ("DB.local", Some("198.18.0.9")), ("database", None)]
+        {
             assert_eq!(in_hosts(host, hosts), expected.map(|text| text.parse().unwrap()), "{host}");
         }
     }

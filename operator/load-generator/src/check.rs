@@ -29,18 +29,12 @@ pub enum ExpectationError {
 impl Expectation {
     /// Prepares what the plan expects.
     pub fn new(expect: &Expect) -> Result<Self, ExpectationError> {
-        if let Some(&status) = expect
-            .statuses
-            .iter()
-            .find(|status| !(200..=999).contains(*status))
-        {
+        if let Some(&status) = expect.statuses.iter().find(|status| !(200..=999).contains(*status)) {
             return Err(ExpectationError::Status(status));
         }
         let sha256 = match &expect.sha256 {
             None => None,
-            Some(text) => {
-                Some(digest(text).ok_or_else(|| ExpectationError::Digest(text.clone()))?)
-            }
+            Some(text) => Some(digest(text).ok_or_else(|| ExpectationError::Digest(text.clone()))?),
         };
         Ok(Self {
             statuses: expect.statuses.clone(),
@@ -56,11 +50,7 @@ impl Expectation {
 
     /// Whether the status is an accepted one.
     pub fn accepts(&self, status: u16) -> bool {
-        if self.statuses.is_empty() {
-            (200..300).contains(&status)
-        } else {
-            self.statuses.contains(&status)
-        }
+        if self.statuses.is_empty() { (200..300).contains(&status) } else { self.statuses.contains(&status) }
     }
 
     /// Whether the content of the body matters, and not its length only.
@@ -130,13 +120,11 @@ impl Checker {
             return;
         }
         // Across the seam: the kept tail and the beginning of this piece.
-        self.tail
-            .extend_from_slice(&piece[..piece.len().min(overlap)]);
+        self.tail.extend_from_slice(&piece[..piece.len().min(overlap)]);
         self.found = finder.find(&self.tail).is_some();
         if piece.len() >= overlap {
             self.tail.clear();
-            self.tail
-                .extend_from_slice(&piece[piece.len() - overlap..]);
+            self.tail.extend_from_slice(&piece[piece.len() - overlap..]);
         } else if self.tail.len() > overlap {
             let surplus = self.tail.len() - overlap;
             self.tail.drain(..surplus);
@@ -148,9 +136,7 @@ impl Checker {
         if !expectation.accepts(status) {
             return Outcome::WrongStatus(status);
         }
-        let length_differs = expectation
-            .length
-            .is_some_and(|length| length != self.length);
+        let length_differs = expectation.length.is_some_and(|length| length != self.length);
         let text_is_missing = expectation.contains.is_some() && !self.found;
         let digest_differs = expectation.sha256.is_some_and(|expected| {
             let seen = self.hasher.take().unwrap_or_default().finalize();

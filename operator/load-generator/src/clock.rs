@@ -34,10 +34,7 @@ pub fn thread_run_wait() -> Option<u64> {
 
 /// A duration of the kernel's.
 pub fn timespec(nanos: u64) -> Timespec {
-    Timespec {
-        tv_sec: (nanos / SECOND) as i64,
-        tv_nsec: (nanos % SECOND) as _,
-    }
+    Timespec { tv_sec: (nanos / SECOND) as i64, tv_nsec: (nanos % SECOND) as _ }
 }
 
 fn nanos(time: Timespec) -> u64 {
@@ -57,9 +54,7 @@ impl WallClock {
         let before = monotonic();
         let wall = wall();
         let after = monotonic();
-        Self {
-            offset: wall.0 - (before + (after - before) / 2) as i64,
-        }
+        Self { offset: wall.0 - (before + (after - before) / 2) as i64 }
     }
 
     /// The wall clock time of a monotonic one.

@@ -5,8 +5,8 @@ use std::{net::SocketAddr, os::fd::OwnedFd};
 use rustix::{
     io::Errno,
     net::{
-        AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, ipproto, recv, send,
-        socket_with, sockopt,
+        AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, ipproto, recv, send, socket_with,
+        sockopt,
     },
 };
 
@@ -106,25 +106,15 @@ impl Default for Connection {
 
 impl Connection {
     /// Begins to open it; the poller tells when that has ended.
-    pub fn open(
-        &mut self,
-        target: SocketAddr,
-        poller: &Poller,
-        index: u32,
-        now: u64,
-    ) -> Result<(), Errno> {
+    pub fn open(&mut self, target: SocketAddr, poller: &Poller, index: u32, now: u64) -> Result<(), Errno> {
         let family = match target {
             SocketAddr::V4(_) => AddressFamily::INET,
             SocketAddr::V6(_) => AddressFamily::INET6,
         };
         self.generation = self.generation.wrapping_add(1);
         self.answered = false;
-        let socket = socket_with(
-            family,
-            SocketType::STREAM,
-            SocketFlags::NONBLOCK | SocketFlags::CLOEXEC,
-            Some(ipproto::TCP),
-        )?;
+        let socket =
+            socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, Some(ipproto::TCP))?;
         // Nagle's algorithm would hold a request back behind an unacknowledged one.
         sockopt::set_tcp_nodelay(&socket, true)?;
         match connect(&socket, &target) {
@@ -223,8 +213,7 @@ impl Connection {
             Ok(self.parser.skip(count as u64))
         } else {
             let checker = &mut self.checker;
-            self.parser
-                .feed(&buffer[..count], |piece| checker.feed(expectation, piece))
+            self.parser.feed(&buffer[..count], |piece| checker.feed(expectation, piece))
         };
         match fed {
             Ok(Fed::More) => Received::Something { drained },
@@ -241,10 +230,7 @@ impl Connection {
     fn ended(&mut self) -> Received {
         let busy = matches!(self.state, State::Busy(_));
         if busy && !self.parser.is_untouched() && self.parser.end().is_ok() {
-            Received::Whole {
-                drained: true,
-                reusable: false,
-            }
+            Received::Whole { drained: true, reusable: false }
         } else {
             Received::Broken
         }

@@ -60,10 +60,7 @@ impl Control {
     /// Answers and errors of all workers since the load began.
     pub fn totals(&self) -> (u64, u64) {
         self.live.iter().fold((0, 0), |(answers, errors), live| {
-            (
-                answers + live.answers.load(Relaxed),
-                errors + live.errors.load(Relaxed),
-            )
+            (answers + live.answers.load(Relaxed), errors + live.errors.load(Relaxed))
         })
     }
 }

@@ -72,9 +72,7 @@ fn allowed_cpus() -> Vec<usize> {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else {
         return Vec::new();
     };
-    (0..rustix::thread::CpuSet::MAX_CPU)
-        .filter(|cpu| set.is_set(*cpu))
-        .collect()
+    (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
 
 /// Runs the workers. `look` is called some fifty times a second and may stop them by the control;
@@ -107,13 +105,11 @@ pub fn run(
                 let _ = done_in.send(());
                 work.map(Some)
             };
-            match std::thread::Builder::new().name(name).spawn_scoped(scope, work) {
-                Ok(thread) => threads.push(thread),
-                Err(_) => {
-                    control.stop();
-                    return Err(Errno::AGAIN);
-                }
-            }
+            let Ok(thread) = std::thread::Builder::new().name(name).spawn_scoped(scope, work) else {
+                control.stop();
+                return Err(Errno::AGAIN);
+            };
+            threads.push(thread);
         }
         drop((ready_in, done_in));
         wait_for(threads.len(), &ready, || look(Stage::Connecting));
@@ -152,10 +148,5 @@ fn wait_for(count: usize, words: &mpsc::Receiver<()>, mut look: impl FnMut()) {
 fn times(start: u64, scenario: &ScenarioPlan) -> Times {
     let open = start + scenario.warm_up + scenario.discard;
     let close = open + scenario.measure;
-    Times {
-        start,
-        open,
-        close,
-        end: close + scenario.drain,
-    }
+    Times { start, open, close, end: close + scenario.drain }
 }

@@ -18,9 +18,11 @@ const FULL: f64 = 0.95;
 const NEVER_IDLE: f64 = 0.95;
 /// A rate is held when at most this share of the requests is missing.
 const MISSING: f64 = 0.01;
-/// Lateness of the generator's own, at the 99th percentile, that spoils latencies (s) …
+/// Lateness of the generator's own, in the median, from which on it does not keep its schedule
+/// (s). A late tail alone spoils the tail of the latencies, which then may not gate, but neither
+/// rate nor the target's work …
 const LATE: f64 = 1e-3;
-/// … unless it is this small a share of the service time at the same percentile.
+/// … unless it is this small a share of the service time's 99th percentile.
 const LATE_SHARE: f64 = 0.05;
 
 /// What the generator knows about a window.
@@ -57,15 +59,11 @@ pub fn judge(view: &View) -> Limit {
     let held = missing <= MISSING * view.intended as f64;
     let open = match view.offered {
         Offered::Open { rate, .. } => {
-            evidence.push(format!(
-                "{answered:.0} answers per second of {rate:.0} asked for"
-            ));
+            evidence.push(format!("{answered:.0} answers per second of {rate:.0} asked for"));
             true
         }
         Offered::Closed { connections } => {
-            evidence.push(format!(
-                "{answered:.0} answers per second over {connections} connections"
-            ));
+            evidence.push(format!("{answered:.0} answers per second over {connections} connections"));
             false
         }
     };
@@ -94,20 +92,15 @@ pub fn judge(view: &View) -> Limit {
 /// Whether a worker had no CPU time left: what it used for work, and what it had to wait for.
 fn busiest(view: &View, evidence: &mut Vec<String>) -> bool {
     let share = |nanos: u64| nanos as f64 / SECOND as f64 / view.seconds;
-    let needed = |usage: &Usage| {
-        usage.cpu.saturating_sub(usage.spun) + usage.run_wait.unwrap_or(0)
-    };
-    let busiest = view
-        .usage
-        .iter()
-        .enumerate()
-        .max_by_key(|(_, usage)| needed(usage));
+    // The active waiting is wall time, in which the thread may have had no CPU either.
+    let needed = |usage: &Usage| (usage.cpu + usage.run_wait.unwrap_or(0)).saturating_sub(usage.spun);
+    let busiest = view.usage.iter().enumerate().max_by_key(|(_, usage)| needed(usage));
     let Some((worker, usage)) = busiest else {
         return false;
     };
     evidence.push(format!(
-        "the busiest generator thread (number {worker}) worked for {:.1} % of the window and waited for a CPU for {}",
-        share(usage.cpu.saturating_sub(usage.spun)) * 100.0,
+        "the busiest generator thread (number {worker}) had work for {:.1} % of the window and waited for a CPU for {}",
+        share(needed(usage)) * 100.0,
         match usage.run_wait {
             Some(waited) => format!("{:.1} %", share(waited) * 100.0),
             None => "a time that the kernel does not tell".to_owned(),
@@ -118,18 +111,17 @@ fn busiest(view: &View, evidence: &mut Vec<String>) -> bool {
 
 /// Whether requests went out too late for want of the generator.
 fn lateness(view: &View, evidence: &mut Vec<String>) -> bool {
-    let (Some(median), Some(late)) = (view.lateness.quantile(0.5), view.lateness.quantile(0.99))
-    else {
+    let (Some(median), Some(late)) = (view.lateness.quantile(0.5), view.lateness.quantile(0.99)) else {
         return false;
     };
     let allowed = LATE.max(LATE_SHARE * view.service_p99.unwrap_or(0.0));
     evidence.push(format!(
-        "the generator sent {:.3} ms late at the median and {:.3} ms at the 99th percentile; up to {:.3} ms is of no weight",
+        "the generator sent {:.3} ms late at the median and {:.3} ms at the 99th percentile; a median up to {:.3} ms keeps the schedule",
         median * 1e3,
         late * 1e3,
         allowed * 1e3,
     ));
-    late > allowed
+    median > allowed
 }
 
 #[cfg(test)]
@@ -171,11 +163,7 @@ mod tests {
             answers: window.answers,
             usage: &[
                 Usage::default(),
-                Usage {
-                    cpu: nanos(window.busy) + 17,
-                    spun: 17,
-                    run_wait: Some(nanos(window.run_wait)),
-                },
+                Usage { cpu: nanos(window.busy) + 17, spun: 17, run_wait: Some(nanos(window.run_wait)) },
             ],
             lateness: &lateness,
             service_p99: Some(0.002),
@@ -210,12 +198,8 @@ mod tests {
     fn connections_that_are_never_idle_are_the_limit() {
         let short = Window { answers: 6_000, none_idle: 0.999, ..open(1000.0) };
         assert_eq!(limited_by(&short), LimitedBy::Connections);
-        let closed = Window {
-            offered: Offered::Closed { connections: 20 },
-            none_idle: 1.0,
-            lateness: 0.0,
-            ..open(1000.0)
-        };
+        let closed =
+            Window { offered: Offered::Closed { connections: 20 }, none_idle: 1.0, lateness: 0.0, ..open(1000.0) };
         assert_eq!(limited_by(&closed), LimitedBy::Connections);
         assert_eq!(limited_by(&Window { busy: 0.97, ..closed }), LimitedBy::Generator);
     }

@@ -20,10 +20,7 @@ impl Mix {
                 Some(*sum)
             })
             .collect();
-        Self {
-            total: bounds.last().copied().unwrap_or(0),
-            bounds,
-        }
+        Self { total: bounds.last().copied().unwrap_or(0), bounds }
     }
 
     /// Index of the next request. A mix of one draws nothing.

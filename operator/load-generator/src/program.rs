@@ -110,10 +110,9 @@ pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn carry_out(arguments: &Arguments) -> Result<(), ProgramError> {
     let environment = |name: &str| std::env::var(name).ok();
     let json = match &arguments.plan {
-        Some(path) => std::fs::read_to_string(path).map_err(|source| ProgramError::File {
-            path: path.clone(),
-            source,
-        })?,
+        Some(path) => {
+            std::fs::read_to_string(path).map_err(|source| ProgramError::File { path: path.clone(), source })?
+        }
         None => environment(PLAN_VARIABLE).ok_or(ProgramError::NoPlan)?,
     };
     let mut plan: GeneratorPlan = serde_json::from_str(&json).map_err(BadPlan::Unreadable)?;
@@ -136,27 +135,16 @@ fn carry_out(arguments: &Arguments) -> Result<(), ProgramError> {
         }
     };
     let record = run(&workload, &environment, &mut tell, &stop)?;
-    let text = if arguments.json {
-        serde_json::to_string(&record).map(|json| json + "\n")
-    } else {
-        frame::encode(&record)
-    };
+    let text =
+        if arguments.json { serde_json::to_string(&record).map(|json| json + "\n") } else { frame::encode(&record) };
     let text = text.map_err(ProgramError::Format)?;
     let mut out = stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(ProgramError::Output)
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(ProgramError::Output)
 }
 
 /// Raises the soft limit of open files to the hard one: a connection is a file.
 fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
     // Where it is refused, connections beyond the limit count as errors.
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        },
-    );
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

@@ -24,9 +24,7 @@ impl Random {
         for salt in [scenario, worker, stream as u64] {
             mixer = SplitMix(mixer.next() ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         }
-        Self {
-            state: std::array::from_fn(|_| mixer.next()),
-        }
+        Self { state: std::array::from_fn(|_| mixer.next()) }
     }
 
     /// The next 64 bits.
@@ -74,9 +72,7 @@ mod tests {
     #[test]
     fn the_generator_is_the_published_one() {
         // First outputs of the reference implementation for the state 1, 2, 3, 4.
-        let mut random = Random {
-            state: [1, 2, 3, 4],
-        };
+        let mut random = Random { state: [1, 2, 3, 4] };
         let first: [u64; 4] = std::array::from_fn(|_| random.next());
         assert_eq!(first, [11520, 0, 1_509_978_240, 1_215_971_899_390_074_240]);
     }

@@ -41,10 +41,7 @@ pub fn wait(
 ) -> Result<Ready, NotReady> {
     let began = clock::monotonic();
     let until = began.saturating_add(plan.ready.time_out);
-    let request = format!(
-        "GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
-        plan.ready.path, plan.host
-    );
+    let request = format!("GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", plan.ready.path, plan.host);
     let mut attempts = 0;
     let mut said = began;
     each(began);
@@ -58,10 +55,7 @@ pub fn wait(
         attempts += 1;
         let last = match attempt(target, &request, watch) {
             Ok(status) if status == plan.ready.status => {
-                return Ok(Ready {
-                    at: clock::wall(),
-                    attempts,
-                });
+                return Ok(Ready { at: clock::wall(), attempts });
             }
             Ok(status) => format!("status {status} instead of {}", plan.ready.status),
             Err(why) => why,
@@ -96,14 +90,9 @@ fn attempt(target: SocketAddr, request: &str, watch: &Watch) -> Result<u16, Stri
         }
         let ended = match stream.read(&mut buffer) {
             Ok(0) => parser.end().map(|()| true),
-            Ok(count) => parser
-                .feed(&buffer[..count], |_| {})
-                .map(|fed| matches!(fed, Fed::Complete { .. })),
+            Ok(count) => parser.feed(&buffer[..count], |_| {}).map(|fed| matches!(fed, Fed::Complete { .. })),
             Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-                ) =>
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) =>
             {
                 continue;
             }

@@ -34,11 +34,7 @@ pub fn assemble(
     wall: WallClock,
 ) -> ScenarioRecord {
     let Crewed { times, works } = crewed;
-    let Surroundings {
-        settled,
-        dependency_counters,
-        stopped_at,
-    } = surroundings;
+    let Surroundings { settled, dependency_counters, stopped_at } = surroundings;
     let close = stopped_at.unwrap_or(times.close).clamp(times.open, times.close);
     let seconds = ((close - times.open) as f64 / SECOND as f64).max(1e-9);
     let sum = |part: fn(&Work) -> u64| works.iter().map(part).sum::<u64>();
@@ -72,28 +68,16 @@ pub fn assemble(
         name: scenario.name.clone(),
         scenario_hash: scenario.scenario_hash.clone(),
         offered,
-        warm_up: Span {
-            start: wall.at(times.start),
-            end: wall.at(times.open),
-        },
-        window: Span {
-            start: wall.at(times.open),
-            end: wall.at(close),
-        },
-        drained: Span {
-            start: wall.at(close),
-            end: wall.at(last.max(close)),
-        },
+        warm_up: Span { start: wall.at(times.start), end: wall.at(times.open) },
+        window: Span { start: wall.at(times.open), end: wall.at(close) },
+        drained: Span { start: wall.at(close), end: wall.at(last.max(close)) },
         requests,
         achieved_rate: answers as f64 / seconds,
         lateness,
         connections_peak,
         connections_opened,
         mean_in_flight,
-        generator_cpu_seconds: usage
-            .iter()
-            .map(|usage| usage.cpu as f64 / SECOND as f64)
-            .collect(),
+        generator_cpu_seconds: usage.iter().map(|usage| usage.cpu as f64 / SECOND as f64).collect(),
         steady: None,
         limit,
         settled,
@@ -105,15 +89,9 @@ pub fn assemble(
 fn offered(load: &LoadPlan) -> Offered {
     match *load {
         LoadPlan::Closed { connections } => Offered::Closed { connections },
-        LoadPlan::Open {
-            rate_millis,
-            connections,
-            arrivals,
-        } => Offered::Open {
-            rate: rate_millis as f64 / 1_000.0,
-            connections,
-            arrivals,
-        },
+        LoadPlan::Open { rate_millis, connections, arrivals } => {
+            Offered::Open { rate: rate_millis as f64 / 1_000.0, connections, arrivals }
+        }
     }
 }
 
@@ -134,17 +112,11 @@ fn merge(works: Vec<Work>) -> (Vec<RequestRecord>, Histogram) {
 }
 
 fn timeline(works: &[Work]) -> Vec<[u64; 3]> {
-    let length = works
-        .iter()
-        .map(|work| work.tally.timeline.len())
-        .max()
-        .unwrap_or(0);
+    let length = works.iter().map(|work| work.tally.timeline.len()).max().unwrap_or(0);
     (0..length)
         .map(|second| {
             let rows = works.iter().filter_map(|work| work.tally.timeline.get(second));
-            rows.fold([second as u64, 0, 0], |[at, answers, errors], row| {
-                [at, answers + row[0], errors + row[1]]
-            })
+            rows.fold([second as u64, 0, 0], |[at, answers, errors], row| [at, answers + row[0], errors + row[1]])
         })
         .collect()
 }

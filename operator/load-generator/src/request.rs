@@ -94,8 +94,7 @@ impl Request {
             }
         }
         let names: Vec<&str> = plan.parameters.keys().map(String::as_str).collect();
-        let path =
-            Template::new(&plan.path, Place::Path, &names).map_err(RequestError::PathTemplate)?;
+        let path = Template::new(&plan.path, Place::Path, &names).map_err(RequestError::PathTemplate)?;
         let body = plan
             .body
             .as_ref()
@@ -134,9 +133,7 @@ impl Request {
             Content::Constant(bytes) => bytes,
             Content::Templated(templated) => {
                 scratch.values.clear();
-                scratch
-                    .values
-                    .extend(templated.sources.iter().map(|source| source.draw(random)));
+                scratch.values.extend(templated.sources.iter().map(|source| source.draw(random)));
                 scratch.out.clear();
                 templated.render(&scratch.values, &mut scratch.body, &mut scratch.out);
                 &scratch.out
@@ -180,18 +177,10 @@ fn method(text: &str) -> Result<&str, RequestError> {
 
 /// From behind the path to the end of the head, or to the value of `Content-Length`; and whether
 /// the request asks for the connection to be closed.
-fn headers(
-    plan: &RequestPlan,
-    host: &str,
-    method: &str,
-    has_body: bool,
-) -> Result<(Vec<u8>, bool), RequestError> {
+fn headers(plan: &RequestPlan, host: &str, method: &str, has_body: bool) -> Result<(Vec<u8>, bool), RequestError> {
     let mut text = String::from(" HTTP/1.1\r\n");
     let mut closes = false;
-    let has_host = plan
-        .headers
-        .iter()
-        .any(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let has_host = plan.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
     let own_host = ("Host".to_owned(), host.to_owned());
     let own = (!has_host).then_some(&own_host);
     for (name, value) in own.into_iter().chain(&plan.headers) {
@@ -199,16 +188,11 @@ fn headers(
         if name.trim().is_empty() || name.contains(':') || breaks(name) || breaks(value) {
             return Err(RequestError::Header(name.clone()));
         }
-        if ["content-length", "transfer-encoding"]
-            .iter()
-            .any(|known| name.eq_ignore_ascii_case(known))
-        {
+        if ["content-length", "transfer-encoding"].iter().any(|known| name.eq_ignore_ascii_case(known)) {
             return Err(RequestError::OwnHeader(name.clone()));
         }
         if name.eq_ignore_ascii_case("connection") {
-            closes |= value
-                .split(',')
-                .any(|option| option.trim().eq_ignore_ascii_case("close"));
+            closes |= value.split(',').any(|option| option.trim().eq_ignore_ascii_case("close"));
         }
         text.push_str(name);
         text.push_str(": ");
@@ -234,13 +218,7 @@ mod tests {
     use crate::random::Stream;
 
     fn get(path: &str) -> RequestPlan {
-        RequestPlan {
-            name: "a".into(),
-            weight: 1,
-            method: "GET".into(),
-            path: path.into(),
-            ..RequestPlan::default()
-        }
+        RequestPlan { name: "a".into(), weight: 1, method: "GET".into(), path: path.into(), ..RequestPlan::default() }
     }
 
     fn written(plan: &RequestPlan) -> String {
@@ -276,10 +254,7 @@ mod tests {
     fn what_could_not_be_sent_is_refused() {
         let refused = |plan: RequestPlan| Request::new(&plan, "h").unwrap_err();
         assert_eq!(refused(get("a")), RequestError::Path("a".into()));
-        assert_eq!(
-            refused(RequestPlan { method: "G ET".into(), ..get("/") }),
-            RequestError::Method("G ET".into())
-        );
+        assert_eq!(refused(RequestPlan { method: "G ET".into(), ..get("/") }), RequestError::Method("G ET".into()));
         assert_eq!(
             refused(RequestPlan { headers: vec![("A".into(), "b\r\nC: d".into())], ..get("/") }),
             RequestError::Header("A".into())
@@ -289,14 +264,8 @@ mod tests {
             RequestError::OwnHeader("Content-Length".into())
         );
         assert_eq!(refused(RequestPlan { weight: 0, ..get("/") }), RequestError::Weight);
-        assert_eq!(
-            refused(get("/{{x}}")),
-            RequestError::PathTemplate(TemplateError::Unknown("x".into()))
-        );
+        assert_eq!(refused(get("/{{x}}")), RequestError::PathTemplate(TemplateError::Unknown("x".into())));
         let empty = BTreeMap::from([("x".into(), Parameter::OneOf(vec![]))]);
-        assert_eq!(
-            refused(RequestPlan { parameters: empty, ..get("/") }),
-            RequestError::NoValues("x".into())
-        );
+        assert_eq!(refused(RequestPlan { parameters: empty, ..get("/") }), RequestError::NoValues("x".into()));
     }
 }

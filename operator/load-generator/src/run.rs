@@ -44,10 +44,7 @@ pub fn run(
     let watch = Watch::new(stop, began.saturating_add(plan.deadline));
     let mut record = GeneratorRecord {
         version: RECORD_VERSION,
-        program: Program {
-            name: env!("CARGO_PKG_NAME").to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        },
+        program: Program { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
         trial: plan.trial.clone(),
         seed: plan.seed,
         node: environment(NODE_VARIABLE),
@@ -101,11 +98,7 @@ fn phases(
     Ok(quiet.err().map(|halt| halt.failure(name(last))))
 }
 
-fn await_ready(
-    workload: &Workload,
-    progress: &mut dyn FnMut(&Progress),
-    watch: &Watch,
-) -> Result<Ready, NotReady> {
+fn await_ready(workload: &Workload, progress: &mut dyn FnMut(&Progress), watch: &Watch) -> Result<Ready, NotReady> {
     let began = clock::monotonic();
     let time_out = workload.plan.ready.time_out;
     ready::wait(&workload.plan, workload.target, watch, |now| {
@@ -145,8 +138,6 @@ fn moment(phase: Phase, elapsed: u64, of: u64) -> Progress {
 /// As in `/proc/self/status`; empty where that cannot be read.
 fn cpus_allowed() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     line.unwrap_or_default().trim().to_owned()
 }

@@ -36,17 +36,9 @@ pub fn play(
     watch: &Watch,
 ) -> Result<Played, rustix::io::Errno> {
     let Some(plan) = workload.plan.scenarios.get(index) else {
-        return Ok(Played {
-            record: None,
-            failure: None,
-        });
+        return Ok(Played { record: None, failure: None });
     };
-    let failed = |failure| {
-        Ok(Played {
-            record: None,
-            failure: Some(failure),
-        })
-    };
+    let failed = |failure| Ok(Played { record: None, failure: Some(failure) });
     let mut telling = Telling::new(&plan.name, progress);
     if !plan.settle.is_empty() {
         telling.say(Phase::Settle, 0, 0, (0, 0));
@@ -80,13 +72,9 @@ pub fn play(
             }
         }
     })?;
-    let gone = control.is_target_gone().then(|| GeneratorFailure::TargetGone {
-        scenario: plan.name.clone(),
-    });
+    let gone = control.is_target_gone().then(|| GeneratorFailure::TargetGone { scenario: plan.name.clone() });
     let failure = gone.or(halted.map(|(halt, _)| halt.failure(&plan.name)));
-    let stopped_at = failure
-        .is_some()
-        .then(|| halted.map_or_else(clock::monotonic, |(_, at)| at));
+    let stopped_at = failure.is_some().then(|| halted.map_or_else(clock::monotonic, |(_, at)| at));
     let dependency_counters = match (before, sessions.read()) {
         (Some((before, answers)), Some(after)) => {
             let mut counted = after.since(&before);
@@ -97,14 +85,8 @@ pub fn play(
     };
     drop(sessions);
     let began = |crewed: &crew::Crewed| stopped_at.is_none_or(|at| at > crewed.times.open);
-    let surroundings = Surroundings {
-        settled,
-        dependency_counters,
-        stopped_at,
-    };
-    let record = crewed
-        .filter(began)
-        .map(|crewed| record::assemble(plan, crewed, surroundings, wall));
+    let surroundings = Surroundings { settled, dependency_counters, stopped_at };
+    let record = crewed.filter(began).map(|crewed| record::assemble(plan, crewed, surroundings, wall));
     if failure.is_some() {
         return Ok(Played { record, failure });
     }
@@ -112,10 +94,7 @@ pub fn play(
     let (_, quiet) = watch.quiet(plan.quiesce, |now| {
         telling.say(Phase::Quiesce, now - began, plan.quiesce, (0, 0));
     });
-    Ok(Played {
-        record,
-        failure: quiet.err().map(|halt| halt.failure(&plan.name)),
-    })
+    Ok(Played { record, failure: quiet.err().map(|halt| halt.failure(&plan.name)) })
 }
 
 /// The phase at `now`, with its beginning and its end (monotonic ns).
@@ -141,11 +120,7 @@ struct Telling<'a> {
 
 impl<'a> Telling<'a> {
     fn new(scenario: &'a str, progress: &'a mut dyn FnMut(&Progress)) -> Self {
-        Self {
-            scenario,
-            progress,
-            said: None,
-        }
+        Self { scenario, progress, said: None }
     }
 
     fn say(&mut self, phase: Phase, elapsed: u64, of: u64, (answers, errors): (u64, u64)) {

@@ -18,19 +18,9 @@ pub struct Schedule {
 #[derive(Clone, Debug)]
 enum Gaps {
     /// A gap of `whole` ns and `part`/`rate` of another, kept exactly.
-    Constant {
-        whole: u64,
-        part: u64,
-        rest: u64,
-        rate: u64,
-    },
+    Constant { whole: u64, part: u64, rest: u64, rate: u64 },
     /// Exponential gaps of this mean (ns).
-    Poisson {
-        mean: f64,
-        origin: u64,
-        offset: f64,
-        random: Random,
-    },
+    Poisson { mean: f64, origin: u64, offset: f64, random: Random },
 }
 
 /// Thousandths of a nanosecond-rate: `rate_millis` counts thousandths of a request per second.
@@ -41,14 +31,7 @@ impl Schedule {
     /// from the monotonic time `start` (ns) on. With constant gaps the workers' shares interleave,
     /// so that all together arrive at equal gaps; with Poisson arrivals each worker has its own
     /// process, whose sum is the process asked for.
-    pub fn new(
-        start: u64,
-        rate_millis: u64,
-        arrivals: Arrivals,
-        worker: u32,
-        workers: u32,
-        random: Random,
-    ) -> Self {
+    pub fn new(start: u64, rate_millis: u64, arrivals: Arrivals, worker: u32, workers: u32, random: Random) -> Self {
         let rate = u128::from(rate_millis.max(1));
         let workers = u128::from(workers.max(1));
         match arrivals {
@@ -89,12 +72,7 @@ impl Schedule {
     /// Moves on to the request after it.
     pub fn advance(&mut self) {
         match &mut self.gaps {
-            Gaps::Constant {
-                whole,
-                part,
-                rest,
-                rate,
-            } => {
+            Gaps::Constant { whole, part, rest, rate } => {
                 self.next += *whole;
                 *rest += *part;
                 if *rest >= *rate {
@@ -102,12 +80,7 @@ impl Schedule {
                     self.next += 1;
                 }
             }
-            Gaps::Poisson {
-                mean,
-                origin,
-                offset,
-                random,
-            } => {
+            Gaps::Poisson { mean, origin, offset, random } => {
                 // Inverse of the exponential distribution; the sum stays below 2^53 ns.
                 *offset -= *mean * random.unit().ln();
                 self.next = *origin + *offset as u64;

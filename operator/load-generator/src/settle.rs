@@ -50,8 +50,7 @@ const WAL: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8";
 /// Checkpoints, since version 17.
 const CHECKPOINTS: &str = "SELECT num_timed + num_requested FROM pg_stat_checkpointer";
 /// Checkpoints, before.
-const CHECKPOINTS_BEFORE_17: &str =
-    "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter";
+const CHECKPOINTS_BEFORE_17: &str = "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter";
 
 /// Why a dependency could not be settled.
 #[derive(Debug, thiserror::Error)]
@@ -142,10 +141,7 @@ impl Sessions {
         if self.open.is_empty() {
             return None;
         }
-        let mut reading = Reading {
-            at: clock::monotonic(),
-            ..Reading::default()
-        };
+        let mut reading = Reading { at: clock::monotonic(), ..Reading::default() };
         for session in &mut self.open {
             for (name, value) in session.read().ok()? {
                 *reading.counters.entry(name).or_default() += value;
@@ -173,21 +169,10 @@ impl Reading {
 }
 
 impl Session {
-    fn open(
-        plan: &Settle,
-        environment: &dyn Fn(&str) -> Option<String>,
-        limit: u64,
-    ) -> Result<Self, SettleError> {
-        let Settle::Postgres {
-            dependency,
-            host,
-            port,
-            user,
-            database,
-            password_variable,
-        } = plan;
-        let password = environment(password_variable)
-            .ok_or_else(|| SettleError::NoPassword(password_variable.clone()))?;
+    fn open(plan: &Settle, environment: &dyn Fn(&str) -> Option<String>, limit: u64) -> Result<Self, SettleError> {
+        let Settle::Postgres { dependency, host, port, user, database, password_variable } = plan;
+        let password =
+            environment(password_variable).ok_or_else(|| SettleError::NoPassword(password_variable.clone()))?;
         let mut client = Config::new()
             .host(host)
             .hostaddr(ip_address(host)?)
@@ -201,19 +186,11 @@ impl Session {
         let limit = (limit / MILLISECOND).clamp(1, i32::MAX as u64);
         client.batch_execute(&format!("SET statement_timeout = {limit}"))?;
         let version: String = client.query_one("SHOW server_version_num", &[])?.get(0);
-        Ok(Self {
-            dependency: dependency.clone(),
-            client,
-            version: version.parse().unwrap_or(0),
-        })
+        Ok(Self { dependency: dependency.clone(), client, version: version.parse().unwrap_or(0) })
     }
 
     /// Runs the statements in a thread of their own, so that they can be cancelled.
-    fn settle(
-        mut self,
-        watch: &Watch,
-        failed: impl Fn(SettleError) -> NotSettled,
-    ) -> Result<Self, NotSettled> {
+    fn settle(mut self, watch: &Watch, failed: impl Fn(SettleError) -> NotSettled) -> Result<Self, NotSettled> {
         let cancel = self.client.cancel_token();
         let running = std::thread::spawn(move || {
             for statement in ACTION.split("; ") {
@@ -245,11 +222,7 @@ impl Session {
         let row = self.client.query_one(VACUUMS, &[])?;
         read.push(("autovacuums", row.try_get::<_, i64>(0)? as f64));
         read.push(("autoanalyzes", row.try_get::<_, i64>(1)? as f64));
-        let checkpoints = if self.version >= 170_000 {
-            CHECKPOINTS
-        } else {
-            CHECKPOINTS_BEFORE_17
-        };
+        let checkpoints = if self.version >= 170_000 { CHECKPOINTS } else { CHECKPOINTS_BEFORE_17 };
         let row = self.client.query_one(checkpoints, &[])?;
         read.push(("checkpoints", row.try_get::<_, i64>(0)? as f64));
         let row = self.client.query_one(WAL, &[])?;

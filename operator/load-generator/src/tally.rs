@@ -101,12 +101,7 @@ impl Tally {
             times,
             time_out,
             closed,
-            requests: names
-                .map(|name| RequestRecord {
-                    name,
-                    ..RequestRecord::default()
-                })
-                .collect(),
+            requests: names.map(|name| RequestRecord { name, ..RequestRecord::default() }).collect(),
             lateness: Histogram::new(),
             answers: 0,
             under_way: 0,
@@ -215,12 +210,7 @@ impl Tally {
 mod tests {
     use super::*;
 
-    const TIMES: Times = Times {
-        start: 0,
-        open: SECOND,
-        close: 3 * SECOND,
-        end: 4 * SECOND,
-    };
+    const TIMES: Times = Times { start: 0, open: SECOND, close: 3 * SECOND, end: 4 * SECOND };
 
     fn tally(closed: bool) -> Tally {
         Tally::new(std::iter::once("a".to_owned()), TIMES, SECOND, closed)
@@ -263,10 +253,7 @@ mod tests {
     fn time_outs_count_at_their_limit_and_late_answers_are_time_outs() {
         let mut tally = tally(false);
         tally.ended(&correct(SECOND, SECOND + 1, SECOND * 5 / 2));
-        tally.ended(&Ended {
-            outcome: Outcome::Failed(ErrorKind::TimeOut),
-            ..correct(SECOND, SECOND + 1, 3 * SECOND)
-        });
+        tally.ended(&Ended { outcome: Outcome::Failed(ErrorKind::TimeOut), ..correct(SECOND, SECOND + 1, 3 * SECOND) });
         let record = &tally.requests[0];
         assert_eq!(record.correct, 0);
         assert_eq!(record.errors[&ErrorKind::TimeOut], 2);
@@ -296,10 +283,7 @@ mod tests {
         let mut tally = tally(false);
         tally.ended(&correct(0, 0, 1));
         tally.ended(&correct(0, 0, 2 * SECOND + 1));
-        tally.ended(&Ended {
-            outcome: Outcome::WrongStatus(500),
-            ..correct(0, 0, 2 * SECOND + 2)
-        });
+        tally.ended(&Ended { outcome: Outcome::WrongStatus(500), ..correct(0, 0, 2 * SECOND + 2) });
         assert_eq!(tally.timeline, [[1, 0], [0, 0], [2, 2]]);
     }
 }

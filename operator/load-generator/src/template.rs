@@ -68,10 +68,8 @@ impl Template {
         while let Some((before, after)) = rest.split_once("{{") {
             let (name, after) = after.split_once("}}").ok_or(TemplateError::Open)?;
             let name = name.trim();
-            let index = names
-                .iter()
-                .position(|known| *known == name)
-                .ok_or_else(|| TemplateError::Unknown(name.to_owned()))?;
+            let index =
+                names.iter().position(|known| *known == name).ok_or_else(|| TemplateError::Unknown(name.to_owned()))?;
             push_literal(&mut pieces, before, place);
             pieces.push(Piece::Parameter(index));
             rest = after;
@@ -82,9 +80,7 @@ impl Template {
 
     /// Whether it has no parameter.
     pub fn is_constant(&self) -> bool {
-        self.pieces
-            .iter()
-            .all(|piece| matches!(piece, Piece::Literal(_)))
+        self.pieces.iter().all(|piece| matches!(piece, Piece::Literal(_)))
     }
 
     /// Appends the text with the values filled in.
@@ -115,17 +111,13 @@ impl Source {
 
     fn new(parameter: &Parameter) -> Self {
         match parameter {
-            Parameter::Range { from, to } => Self::Range {
-                from: *from,
-                span: to.wrapping_sub(*from).wrapping_add(1) as u64,
-            },
+            Parameter::Range { from, to } => {
+                Self::Range { from: *from, span: to.wrapping_sub(*from).wrapping_add(1) as u64 }
+            }
             Parameter::OneOf(values) => Self::OneOf(
                 values
                     .iter()
-                    .map(|value| Choice {
-                        plain: value.as_bytes().to_vec(),
-                        encoded: percent_encode(value),
-                    })
+                    .map(|value| Choice { plain: value.as_bytes().to_vec(), encoded: percent_encode(value) })
                     .collect(),
             ),
         }
@@ -184,11 +176,7 @@ fn percent_encode(text: &str) -> Vec<u8> {
         if byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte) {
             out.push(byte);
         } else {
-            out.extend_from_slice(&[
-                b'%',
-                HEX[usize::from(byte >> 4)],
-                HEX[usize::from(byte & 15)],
-            ]);
+            out.extend_from_slice(&[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
         }
     }
     out
@@ -200,10 +188,8 @@ mod tests {
     use crate::random::Stream;
 
     fn fill(text: &str, place: Place, parameters: &[(&str, Parameter)]) -> String {
-        let parameters: BTreeMap<String, Parameter> = parameters
-            .iter()
-            .map(|(name, p)| ((*name).to_owned(), p.clone()))
-            .collect();
+        let parameters: BTreeMap<String, Parameter> =
+            parameters.iter().map(|(name, p)| ((*name).to_owned(), p.clone())).collect();
         let names: Vec<&str> = parameters.keys().map(String::as_str).collect();
         let sources = Source::all(&parameters);
         let template = Template::new(text, place, &names).unwrap();
@@ -223,7 +209,7 @@ mod tests {
     #[test]
     fn a_path_is_encoded_and_a_body_is_not() {
         let word = ("word", Parameter::OneOf(vec!["a b\u{e9}\r\n".to_owned()]));
-        assert_eq!(fill("/{{word}} x", Place::Path, &[word.clone()]), "/a%20b%C3%A9%0D%0A%20x");
+        assert_eq!(fill("/{{word}} x", Place::Path, std::slice::from_ref(&word)), "/a%20b%C3%A9%0D%0A%20x");
         assert_eq!(fill("{{word}} x", Place::Body, &[word]), "a b\u{e9}\r\n x");
     }
 
@@ -245,10 +231,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        assert_eq!(
-            Template::new("/{{a}}", Place::Path, &["b"]),
-            Err(TemplateError::Unknown("a".into()))
-        );
+        assert_eq!(Template::new("/{{a}}", Place::Path, &["b"]), Err(TemplateError::Unknown("a".into())));
         assert_eq!(Template::new("/{{a", Place::Path, &["a"]), Err(TemplateError::Open));
     }
 }

@@ -26,9 +26,7 @@ impl Halt {
     pub fn failure(self, scenario: &str) -> GeneratorFailure {
         match self {
             Self::Interrupted => GeneratorFailure::Interrupted,
-            Self::DeadlineExceeded => GeneratorFailure::DeadlineExceeded {
-                scenario: scenario.to_owned(),
-            },
+            Self::DeadlineExceeded => GeneratorFailure::DeadlineExceeded { scenario: scenario.to_owned() },
         }
     }
 }

@@ -25,7 +25,9 @@ pub enum BadPlan {
     #[error("the plan is not readable")]
     Unreadable(#[source] serde_json::Error),
     /// Written by another release.
-    #[error("the plan has version {found}, this program reads version {PLAN_VERSION}; use the measuring image of the same release")]
+    #[error(
+        "the plan has version {found}, this program reads version {PLAN_VERSION}; use the measuring image of the same release"
+    )]
     Version {
         /// Version found.
         found: u32,
@@ -83,32 +85,19 @@ impl Workload {
     /// Checks a plan.
     pub fn new(plan: &GeneratorPlan) -> Result<Self, BadPlan> {
         if plan.version != PLAN_VERSION {
-            return Err(BadPlan::Version {
-                found: plan.version,
-            });
+            return Err(BadPlan::Version { found: plan.version });
         }
         range("the number of threads", plan.threads, 1, MOST_THREADS)?;
-        let mixes = plan
-            .scenarios
-            .iter()
-            .map(|scenario| requests(plan, scenario).map(Arc::new))
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
-            target: socket_address(&plan.target).map_err(BadPlan::Target)?,
-            plan: plan.clone(),
-            mixes,
-        })
+        let mixes =
+            plan.scenarios.iter().map(|scenario| requests(plan, scenario).map(Arc::new)).collect::<Result<_, _>>()?;
+        Ok(Self { target: socket_address(&plan.target).map_err(BadPlan::Target)?, plan: plan.clone(), mixes })
     }
 }
 
 fn requests(plan: &GeneratorPlan, scenario: &ScenarioPlan) -> Result<Requests, BadPlan> {
     let connections = match scenario.load {
         LoadPlan::Closed { connections } => connections,
-        LoadPlan::Open {
-            rate_millis,
-            connections,
-            arrivals: _,
-        } => {
+        LoadPlan::Open { rate_millis, connections, arrivals: _ } => {
             let what = format!("the rate of scenario {:?} (1/1000 s)", scenario.name);
             range(&what, rate_millis, 1, 10_u64.pow(12))?;
             connections
@@ -137,10 +126,7 @@ fn requests(plan: &GeneratorPlan, scenario: &ScenarioPlan) -> Result<Requests, B
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(Requests {
-        mix: Mix::new(&requests),
-        requests,
-    })
+    Ok(Requests { mix: Mix::new(&requests), requests })
 }
 
 fn range<N: Into<u64>>(what: &str, value: N, from: N, to: N) -> Result<(), BadPlan> {
@@ -148,9 +134,5 @@ fn range<N: Into<u64>>(what: &str, value: N, from: N, to: N) -> Result<(), BadPl
     if (from..=to).contains(&value) {
         return Ok(());
     }
-    Err(BadPlan::Range {
-        what: what.to_owned(),
-        value,
-        range: format!("{from} to {to}"),
-    })
+    Err(BadPlan::Range { what: what.to_owned(), value, range: format!("{from} to {to}") })
 }

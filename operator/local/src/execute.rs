@@ -261,6 +261,12 @@ impl World<'_> {
             return Ok(());
         }
         conclusion.placement.shared_cpus.clone_from(&self.layout.shared);
+        if conclusion.placement.target_image.is_none()
+            && let Some(arm) = self.arms.get(conclusion.slot.arm as usize)
+        {
+            // The target is gone by now.
+            conclusion.placement.target_image = self.programs.identify(&arm.program).ok();
+        }
         let generator = conclusion.generator.as_ref().map(|(_, name)| self.record(name));
         let sampler = conclusion.sampler.as_ref().map(|(_, name)| self.record(name));
         let now = UnixNanos(i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX));

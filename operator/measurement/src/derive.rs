@@ -75,6 +75,8 @@ fn load(values: &mut Values, scenario: &ScenarioRecord) {
     values.scenario(MetricName::ReceivedBytes, scenario, ratio(all.bytes_received as f64, seconds));
     if let Offered::Open { rate, .. } = scenario.offered {
         values.scenario(MetricName::AchievedShare, scenario, ratio(scenario.achieved_rate, rate));
+        values.scenario(MetricName::SendLatenessP50, scenario, scenario.lateness.quantile(0.5));
+        values.scenario(MetricName::SendLatenessP99, scenario, scenario.lateness.quantile(0.99));
     }
     latencies(values, scenario, &all, None);
     if scenario.requests.len() > 1 {

@@ -27,6 +27,9 @@ const PAYLOAD: usize = 7_000;
 /// Most bytes a record may unpack to: a hostile line cannot fill memory.
 const UNPACKED_LIMIT: u64 = 64 << 20;
 
+/// The kinds of records that may stand in one log.
+const KINDS: [&str; 2] = [GeneratorRecord::KIND, SamplerRecord::KIND];
+
 /// A record that can be framed.
 pub trait Record: Serialize + DeserializeOwned {
     /// Word in the frame that tells the kinds apart.
@@ -125,25 +128,35 @@ pub fn encode<R: Record>(record: &R) -> Result<String, serde_json::Error> {
     Ok(lines)
 }
 
-/// The last whole record of its kind in a log.
+/// The last whole record of its kind in a log. An older one never stands in for a newer one that is
+/// cut or damaged.
 pub fn decode<R: Record>(log: &str) -> Result<R, ResultUnreadable> {
     let kind = || R::KIND.to_owned();
     let mut last: Option<String> = None;
     let mut found: BTreeMap<(String, usize), BTreeMap<usize, &str>> = BTreeMap::new();
-    let mut other_version = None;
-    for line in log.lines().filter_map(Line::find).filter(|line| line.kind == R::KIND) {
-        if line.version != FRAME_VERSION {
-            other_version = Some(line.version);
-            continue;
+    // What came after the last good line and may have been a newer record.
+    let mut doubt = None;
+    for line in log.lines().flat_map(Line::find) {
+        match line {
+            Some(line) if line.kind == R::KIND && line.version == FRAME_VERSION => {
+                doubt = None;
+                last = Some(line.digest.to_owned());
+                found.entry((line.digest.to_owned(), line.of)).or_default().insert(line.index, line.chunk);
+            }
+            Some(line) if line.kind == R::KIND => {
+                doubt = Some(ResultUnreadable::Version { kind: kind(), found: line.version, known: FRAME_VERSION });
+            }
+            Some(line) if KINDS.contains(&line.kind) => {}
+            Some(_) | None => {
+                doubt = Some(ResultUnreadable::Damaged { kind: kind(), what: "its last line does not hold".into() });
+            }
         }
-        last = Some(line.digest.to_owned());
-        found.entry((line.digest.to_owned(), line.of)).or_default().insert(line.index, line.chunk);
+    }
+    if let Some(doubt) = doubt {
+        return Err(doubt);
     }
     let Some(last) = last else {
-        return Err(match other_version {
-            Some(found) => ResultUnreadable::Version { kind: kind(), found, known: FRAME_VERSION },
-            None => ResultUnreadable::Missing { kind: kind() },
-        });
+        return Err(ResultUnreadable::Missing { kind: kind() });
     };
     // The record whose line came last is the answer: an older one must not stand in for it.
     let Some(((_, expected), chunks)) = found.into_iter().find(|((digest, _), _)| *digest == last) else {
@@ -178,10 +191,14 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line that carries a whole, undamaged chunk, whatever stands before or behind it.
-    fn find(text: &'a str) -> Option<Self> {
-        let start = text.rfind(MARK)? + MARK.len();
-        let mut parts = text[start..].splitn(7, ':');
+    /// Reads what a line of the log carries, whatever stands before, between or behind: a whole
+    /// chunk, or `None` for a mark without one.
+    fn find(text: &'a str) -> impl Iterator<Item = Option<Self>> {
+        text.match_indices(MARK).map(move |(at, mark)| Self::parse(&text[at + mark.len()..]))
+    }
+
+    fn parse(text: &'a str) -> Option<Self> {
+        let mut parts = text.splitn(7, ':');
         let version = parts.next()?.parse().ok()?;
         let kind = parts.next()?;
         let digest = parts.next()?;
@@ -190,7 +207,7 @@ impl<'a> Line<'a> {
         let crc = u32::from_str_radix(parts.next()?, 16).ok()?;
         let rest = parts.next()?;
         let chunk = rest.get(..length)?;
-        if rest.get(length..=length)? != "@" || crc32fast::hash(chunk.as_bytes()) != crc {
+        if rest.get(length..)?.as_bytes().first() != Some(&b'@') || crc32fast::hash(chunk.as_bytes()) != crc {
             return None;
         }
         let (index, of) = (index.parse().ok()?, of.parse().ok()?);

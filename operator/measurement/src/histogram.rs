@@ -89,7 +89,9 @@ impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let bytes = base64::engine::general_purpose::STANDARD.decode(text).map_err(D::Error::custom)?;
-        let inner = HdrReader::new().deserialize(&mut bytes.as_slice()).map_err(D::Error::custom)?;
+        let mut inner = HdrReader::new().deserialize(&mut bytes.as_slice()).map_err(D::Error::custom)?;
+        // What was stored goes on growing, or merging would lose the larger values of the other.
+        inner.auto(true);
         Ok(Self(inner))
     }
 }

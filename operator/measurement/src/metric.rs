@@ -93,6 +93,10 @@ metrics! {
     ClosedLatencyP50 = "closed_loop_latency_p50", Seconds, LowerIsBetter, v 1;
     /// 99th percentile of the same.
     ClosedLatencyP99 = "closed_loop_latency_p99", Seconds, LowerIsBetter, v 1;
+    /// Median lateness of the generator's own sends: how far its latencies can be trusted.
+    SendLatenessP50 = "send_lateness_p50", Seconds, Neutral, v 1;
+    /// 99th percentile of the same.
+    SendLatenessP99 = "send_lateness_p99", Seconds, Neutral, v 1;
     /// Wrong or missing answers per request.
     ErrorShare = "error_share", Share, LowerIsBetter, v 1;
     /// Bytes of answers per second, headers included.

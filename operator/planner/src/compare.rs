@@ -5,18 +5,21 @@ use std::collections::BTreeSet;
 use gaugeblock_crds::{comparison::MetricRule, run::Purpose};
 use gaugeblock_measurement::{Direction, MetricName, Outcome, Unit, trial::VoidCause};
 use gaugeblock_verdict::{
-    ArmVoids, Comparison, Direction as Judged, MetricEvidence, MinimumEffect, Pair, Policy,
-    RunJudgement, Validity,
+    ArmVoids, Comparison, Direction as Judged, MetricEvidence, MinimumEffect, Pair, Policy, RunJudgement, Validity,
 };
 
 use crate::{
     observed::{Slot, TrialSummary},
+    quantity,
     snapshot::Snapshot,
 };
 
 /// Requests that must lie beyond a quantile in every trial before it may gate: its own error is
 /// then below that of the trials.
 const BEYOND_NEEDED: f64 = 200.0;
+
+/// Share of a latency that may be the generator's own lateness.
+const LATE_SHARE: f64 = 0.1;
 
 /// Where one metric of one arm stands: what it is of.
 type Key = (MetricName, Option<String>);
@@ -36,11 +39,7 @@ pub fn policy(snapshot: &Snapshot) -> Policy {
 
 /// What the trials stored so far say, at the last look reached. `ended`: no more trials will come.
 pub fn judge(snapshot: &Snapshot, trials: &[TrialSummary], ended: bool) -> RunJudgement {
-    gaugeblock_verdict::judge(
-        &evidence(snapshot, trials),
-        &policy(snapshot),
-        &validity(snapshot, trials, ended),
-    )
+    gaugeblock_verdict::judge(&evidence(snapshot, trials), &policy(snapshot), &validity(snapshot, trials, ended))
 }
 
 /// Blocks that count: measured whole by every arm, block 0 not among them, in order.
@@ -63,9 +62,7 @@ pub fn is_clean(snapshot: &Snapshot, trials: &[TrialSummary], block: u32, attemp
     let complete = trials
         .iter()
         .filter(|trial| {
-            trial.slot.block == block
-                && trial.slot.attempt == attempt
-                && trial.outcome == Outcome::Complete
+            trial.slot.block == block && trial.slot.attempt == attempt && trial.outcome == Outcome::Complete
         })
         .map(|trial| trial.slot)
         .collect::<BTreeSet<Slot>>();
@@ -75,9 +72,7 @@ pub fn is_clean(snapshot: &Snapshot, trials: &[TrialSummary], block: u32, attemp
 /// Whether a trial of this attempt was void.
 pub fn is_void(trials: &[TrialSummary], block: u32, attempt: u32) -> bool {
     trials.iter().any(|trial| {
-        trial.slot.block == block
-            && trial.slot.attempt == attempt
-            && matches!(trial.outcome, Outcome::Void(..))
+        trial.slot.block == block && trial.slot.attempt == attempt && matches!(trial.outcome, Outcome::Void(..))
     })
 }
 
@@ -92,11 +87,8 @@ pub fn void_blocks(trials: &[TrialSummary]) -> u32 {
 }
 
 fn validity(snapshot: &Snapshot, trials: &[TrialSummary], ended: bool) -> Validity {
-    let measured: Vec<_> = trials
-        .iter()
-        .filter(|trial| trial.slot.block > 0 && trial.slot.stage == 0)
-        .cloned()
-        .collect();
+    let measured: Vec<_> =
+        trials.iter().filter(|trial| trial.slot.block > 0 && trial.slot.stage == 0).cloned().collect();
     let void = void_blocks(&measured);
     let arms = if void == 0 {
         Vec::new()
@@ -123,12 +115,7 @@ fn validity(snapshot: &Snapshot, trials: &[TrialSummary], ended: bool) -> Validi
         clean_blocks: clean_blocks(snapshot, trials).len() as u32,
         void_blocks: void,
         arms,
-        baseline: snapshot
-            .spec
-            .targets
-            .get(snapshot.baseline())
-            .map(|target| target.name.clone())
-            .unwrap_or_default(),
+        baseline: snapshot.spec.targets.get(snapshot.baseline()).map(|target| target.name.clone()).unwrap_or_default(),
         ended,
     }
 }
@@ -139,23 +126,13 @@ fn evidence(snapshot: &Snapshot, trials: &[TrialSummary]) -> Vec<MetricEvidence>
     let keys = keys(snapshot, trials);
     let baseline = snapshot.baseline();
     let mut evidence = Vec::new();
-    for (index, target) in snapshot
-        .spec
-        .targets
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| *index != baseline)
-    {
+    for (index, target) in snapshot.spec.targets.iter().enumerate().filter(|(index, _)| *index != baseline) {
         for key in &keys {
             let pairs: Vec<Pair> = blocks
                 .iter()
                 .filter_map(|(block, attempt)| {
                     let value = |arm| value(trials, *block, *attempt, arm, key);
-                    Some(Pair {
-                        block: *block,
-                        baseline: value(baseline)?,
-                        candidate: value(index)?,
-                    })
+                    Some(Pair { block: *block, baseline: value(baseline)?, candidate: value(index)? })
                 })
                 .collect();
             if !pairs.is_empty() {
@@ -176,11 +153,7 @@ fn keys(snapshot: &Snapshot, trials: &[TrialSummary]) -> Vec<Key> {
         .collect();
     let place = |scenario: &Option<String>| {
         let name = scenario.as_deref();
-        snapshot
-            .spec
-            .scenarios
-            .iter()
-            .position(|scenario| Some(scenario.name.as_str()) == name)
+        snapshot.spec.scenarios.iter().position(|scenario| Some(scenario.name.as_str()) == name)
     };
     let mut keys: Vec<Key> = seen.into_iter().collect();
     keys.sort_by_key(|(metric, scenario)| (place(scenario), *metric));
@@ -191,38 +164,18 @@ fn keys(snapshot: &Snapshot, trials: &[TrialSummary]) -> Vec<Key> {
 fn value(trials: &[TrialSummary], block: u32, attempt: u32, arm: usize, key: &Key) -> Option<f64> {
     trials
         .iter()
-        .filter(|trial| {
-            trial.slot.block == block
-                && trial.slot.attempt == attempt
-                && trial.slot.arm as usize == arm
-        })
+        .filter(|trial| trial.slot.block == block && trial.slot.attempt == attempt && trial.slot.arm as usize == arm)
         .flat_map(|trial| &trial.metrics)
         .find(|value| value.metric == key.0 && value.scenario == key.1 && value.request.is_none())
         .map(|value| value.value)
 }
 
-fn of_metric(
-    snapshot: &Snapshot,
-    trials: &[TrialSummary],
-    arm: &str,
-    key: &Key,
-    pairs: Vec<Pair>,
-) -> MetricEvidence {
+fn of_metric(snapshot: &Snapshot, trials: &[TrialSummary], arm: &str, key: &Key, pairs: Vec<Pair>) -> MetricEvidence {
     let (metric, scenario) = key;
-    let rule = rule(
-        &snapshot.spec.comparison.metrics,
-        *metric,
-        scenario.as_deref(),
-    );
-    let wanted = rule
-        .and_then(|rule| rule.gate)
-        .unwrap_or_else(|| gates_by_default(snapshot, *metric, scenario.as_deref()));
-    let mut evidence = MetricEvidence::new(
-        arm,
-        metric.name(),
-        unit(metric.unit()),
-        minimum_effect(*metric, rule),
-    );
+    let rule = rule(&snapshot.spec.comparison.metrics, *metric, scenario.as_deref());
+    let wanted =
+        rule.and_then(|rule| rule.gate).unwrap_or_else(|| gates_by_default(snapshot, *metric, scenario.as_deref()));
+    let mut evidence = MetricEvidence::new(arm, metric.name(), unit(metric.unit()), minimum_effect(*metric, rule));
     evidence.scenario.clone_from(scenario);
     evidence.direction = match metric.direction() {
         Direction::HigherIsBetter => Judged::HigherIsBetter,
@@ -234,21 +187,13 @@ fn of_metric(
         _ => Comparison::Ratio,
     };
     evidence.gates = wanted && snapshot.spec.purpose == Purpose::Gate;
-    evidence.gate_refused = if evidence.gates {
-        refused(trials, key)
-    } else {
-        None
-    };
+    evidence.gate_refused = if evidence.gates { refused(trials, key) } else { None };
     evidence.pairs = pairs;
     evidence
 }
 
 /// The most particular rule that the run's owner wrote for a metric.
-fn rule<'a>(
-    rules: &'a [MetricRule],
-    metric: MetricName,
-    scenario: Option<&str>,
-) -> Option<&'a MetricRule> {
+fn rule<'a>(rules: &'a [MetricRule], metric: MetricName, scenario: Option<&str>) -> Option<&'a MetricRule> {
     let of_metric = || rules.iter().filter(|rule| rule.metric == metric.name());
     of_metric()
         .find(|rule| rule.scenario.is_some() && rule.scenario.as_deref() == scenario)
@@ -277,24 +222,22 @@ fn gates_by_default(snapshot: &Snapshot, metric: MetricName, scenario: Option<&s
 fn refused(trials: &[TrialSummary], key: &Key) -> Option<String> {
     let (metric, _) = key;
     match metric {
-        MetricName::ClosedLatencyP50 | MetricName::ClosedLatencyP99 => Some(
-            "in a closed loop latency is connections ÷ throughput: gate throughput instead".into(),
-        ),
-        MetricName::CpuPerRequestSaturated => Some(
-            "CPU per request depends on the rate: gate it in an open workload at a fixed rate"
-                .into(),
-        ),
-        MetricName::LatencyP90
-        | MetricName::LatencyP95
-        | MetricName::LatencyP99
-        | MetricName::LatencyP999 => {
+        MetricName::ClosedLatencyP50 | MetricName::ClosedLatencyP99 => {
+            Some("in a closed loop latency is connections ÷ throughput: gate throughput instead".into())
+        }
+        MetricName::CpuPerRequestSaturated => {
+            Some("CPU per request depends on the rate: gate it in an open workload at a fixed rate".into())
+        }
+        MetricName::LatencyP50 => late(trials, key, MetricName::SendLatenessP50),
+        MetricName::LatencyP90 | MetricName::LatencyP95 | MetricName::LatencyP99 | MetricName::LatencyP999 => {
+            if let Some(late) = late(trials, key, MetricName::SendLatenessP99) {
+                return Some(late);
+            }
             let fewest = trials
                 .iter()
                 .filter(|trial| trial.slot.block > 0 && trial.outcome == Outcome::Complete)
                 .flat_map(|trial| &trial.metrics)
-                .filter(|value| {
-                    (value.metric, &value.scenario) == (key.0, &key.1) && value.request.is_none()
-                })
+                .filter(|value| (value.metric, &value.scenario) == (key.0, &key.1) && value.request.is_none())
                 .filter_map(|value| value.beyond)
                 .reduce(f64::min)?;
             (fewest < BEYOND_NEEDED).then(|| {
@@ -303,6 +246,26 @@ fn refused(trials: &[TrialSummary], key: &Key) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The generator's own lateness is part of every latency from the intended time: where it is not
+/// small beside it, the latency tells of the generator.
+fn late(trials: &[TrialSummary], key: &Key, lateness: MetricName) -> Option<String> {
+    let of = |trial: &TrialSummary, metric| {
+        let mut values = trial.metrics.iter().filter(|value| value.request.is_none() && value.scenario == key.1);
+        values.find(|value| value.metric == metric).map(|value| value.value)
+    };
+    let clean = trials.iter().filter(|trial| trial.slot.block > 0 && trial.outcome == Outcome::Complete);
+    let worst = clean
+        .filter_map(|trial| Some((of(trial, lateness)?, of(trial, key.0)?)))
+        .max_by(|(late, all), (other_late, other_all)| (late / all).total_cmp(&(other_late / other_all)))?;
+    (worst.0 > LATE_SHARE * worst.1).then(|| {
+        format!(
+            "the load generator itself sent up to {} late, of {} in all: give it a CPU of its own",
+            quantity::show(worst.0, "s"),
+            quantity::show(worst.1, "s"),
+        )
+    })
 }
 
 /// The smallest effect that matters, by default or by the owner's rule.
@@ -323,22 +286,11 @@ fn minimum_effect(metric: MetricName, rule: Option<&MetricRule>) -> MinimumEffec
         MetricName::IdleCores => (0.0, Some(0.005)),
         _ => (0.03, None),
     };
-    let own = rule
-        .and_then(|rule| rule.minimum_effect.as_ref())
-        .and_then(|percent| percent.share().ok());
-    let own_absolute = rule
-        .and_then(|rule| rule.minimum_effect_absolute.as_ref())
-        .and_then(|value| value.value().ok());
+    let own = rule.and_then(|rule| rule.minimum_effect.as_ref()).and_then(|percent| percent.share().ok());
+    let own_absolute = rule.and_then(|rule| rule.minimum_effect_absolute.as_ref()).and_then(|value| value.value().ok());
     // An owner who names only a share means it: our absolute default must not hide it.
-    let absolute = if own.is_some() {
-        own_absolute
-    } else {
-        own_absolute.or(absolute)
-    };
-    MinimumEffect {
-        relative: own.unwrap_or(relative),
-        absolute,
-    }
+    let absolute = if own.is_some() { own_absolute } else { own_absolute.or(absolute) };
+    MinimumEffect { relative: own.unwrap_or(relative), absolute }
 }
 
 fn unit(unit: Unit) -> &'static str {

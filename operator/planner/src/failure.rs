@@ -22,10 +22,7 @@ pub struct Failure {
 impl Failure {
     /// A failure for this reason.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self {
-            reason,
-            message: message.into(),
-        }
+        Self { reason, message: message.into() }
     }
 }
 
@@ -37,9 +34,7 @@ pub fn creation_refused(observed: &Observed, object: &str, message: &str, now: T
             "the API server refused to create {object}: {message} — change the run or the namespace's policies, then create it anew"
         ),
     );
-    StatusBuilder::new(observed, now)
-        .fail(&failure)
-        .into_plan(Vec::new(), None)
+    StatusBuilder::new(observed, now).fail(&failure).into_plan(Vec::new(), None)
 }
 
 /// What a part is called in messages.
@@ -69,16 +64,8 @@ pub fn hopeless(unit: &Unit) -> Option<Failure> {
             ),
         )),
         UnitState::Pending(Waiting::Start(why)) => Some(start_error(part, name, why)),
-        UnitState::Failed {
-            kind: FailureKind::StartError,
-            message,
-            ..
-        } => Some(start_error(part, name, message)),
-        UnitState::Failed {
-            kind: FailureKind::AdmissionRefused,
-            message,
-            ..
-        } => Some(Failure::new(
+        UnitState::Failed { kind: FailureKind::StartError, message, .. } => Some(start_error(part, name, message)),
+        UnitState::Failed { kind: FailureKind::AdmissionRefused, message, .. } => Some(Failure::new(
             Reason::AdmissionRefused,
             format!(
                 "the node refused the {part}: {message} — other pods may hold its exclusive CPUs; see `kubectl get pods -A --field-selector spec.nodeName=…`"
@@ -91,9 +78,7 @@ pub fn hopeless(unit: &Unit) -> Option<Failure> {
 fn start_error(part: &str, name: &str, why: &str) -> Failure {
     Failure::new(
         Reason::StartError,
-        format!(
-            "the command of the {part} cannot be started: {why} — correct `command` and `args` (pod {name})"
-        ),
+        format!("the command of the {part} cannot be started: {why} — correct `command` and `args` (pod {name})"),
     )
 }
 
@@ -116,21 +101,15 @@ pub fn of_outcome(arm: &str, outcome: &Outcome) -> Option<Failure> {
     Some(match loss {
         TargetLoss::OomKilled => Failure::new(
             Reason::TargetOomKilled,
-            format!(
-                "arm {arm} was killed for memory: {message} — raise resources.memory, or take it as the finding"
-            ),
+            format!("arm {arm} was killed for memory: {message} — raise resources.memory, or take it as the finding"),
         ),
         TargetLoss::Exited => Failure::new(
             Reason::TargetExited,
-            format!(
-                "arm {arm} ended while it was measured: {message} — its log's end is in the run's Secret"
-            ),
+            format!("arm {arm} ended while it was measured: {message} — its log's end is in the run's Secret"),
         ),
         TargetLoss::NeverReady => Failure::new(
             Reason::TargetNotReady,
-            format!(
-                "arm {arm}: {message} — check readiness.path, readiness.status, port and readiness.timeout"
-            ),
+            format!("arm {arm}: {message} — check readiness.path, readiness.status, port and readiness.timeout"),
         ),
         TargetLoss::NotStarted => Failure::new(
             Reason::StartError,

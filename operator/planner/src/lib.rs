@@ -26,8 +26,6 @@ pub mod trial;
 
 pub use action::{Action, Event, EventKind, Plan, UnitPlan, UnitSpec};
 pub use conclude::conclude;
-pub use observed::{
-    Observed, Role, RunView, Slot, TrialSummary, Unit, UnitKey, UnitState, Waiting,
-};
+pub use observed::{Observed, Role, RunView, Slot, TrialSummary, Unit, UnitKey, UnitState, Waiting};
 pub use plan::plan;
 pub use snapshot::Snapshot;

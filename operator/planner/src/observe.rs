@@ -9,8 +9,8 @@ use gaugeblock_crds::names;
 use gaugeblock_measurement::plan::Watch;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
-    ContainerState, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, Node, Pod,
-    PodCondition, PodStatus,
+    ContainerState, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, Node, Pod, PodCondition,
+    PodStatus,
 };
 
 use crate::observed::{FailureKind, NodeView, Role, Slot, Unit, UnitKey, UnitState, Waiting};
@@ -24,46 +24,29 @@ pub fn unit(pod: &Pod) -> Option<Unit> {
     let name = pod.metadata.name.clone()?;
     let uid = pod.metadata.uid.clone()?;
     let container = container(key.role, status);
-    let watched = spec
-        .hostname
-        .as_deref()
-        .unwrap_or(key.role.name())
-        .to_owned();
+    let watched = spec.hostname.as_deref().unwrap_or(key.role.name()).to_owned();
     let gates = spec.scheduling_gates.iter().flatten();
     Some(Unit {
         key,
         name,
-        gated: gates
-            .into_iter()
-            .any(|gate| gate.name == names::GATE_SAMPLER),
+        gated: gates.into_iter().any(|gate| gate.name == names::GATE_SAMPLER),
         deleting: pod.metadata.deletion_timestamp.is_some(),
         disrupted: condition(status, "DisruptionTarget", "True").map(in_words),
-        created: pod
-            .metadata
-            .creation_timestamp
-            .as_ref()
-            .map_or(Timestamp::UNIX_EPOCH, |at| at.0),
+        created: pod.metadata.creation_timestamp.as_ref().map_or(Timestamp::UNIX_EPOCH, |at| at.0),
         state: state(key.role, status),
         address: status.pod_ip.clone().filter(|address| !address.is_empty()),
         port: None,
         node: spec.node_name.clone(),
         restarts: container.map_or(0, |one| u32::try_from(one.restart_count).unwrap_or(0)),
         image: container.and_then(resolved_image),
-        watch: Watch::Pod {
-            name: watched,
-            uid: uid.clone(),
-        },
+        watch: Watch::Pod { name: watched, uid: uid.clone() },
         uid,
     })
 }
 
 /// UID of the run that a pod belongs to.
 pub fn run_uid(pod: &Pod) -> Option<&str> {
-    pod.metadata
-        .labels
-        .as_ref()?
-        .get(names::LABEL_RUN_UID)
-        .map(String::as_str)
+    pod.metadata.labels.as_ref()?.get(names::LABEL_RUN_UID).map(String::as_str)
 }
 
 /// Which unit a pod is, from its labels.
@@ -74,9 +57,7 @@ pub fn key(pod: &Pod) -> Option<UnitKey> {
         name if name == Role::Target.name() => Role::Target,
         name if name == Role::Sampler.name() => Role::Sampler,
         name if name == Role::Generator.name() => Role::Generator,
-        name if name == Role::Dependency(0).name() => {
-            Role::Dependency(number(names::LABEL_DEPENDENCY)?)
-        }
+        name if name == Role::Dependency(0).name() => Role::Dependency(number(names::LABEL_DEPENDENCY)?),
         _ => return None,
     };
     let slot = Slot {
@@ -92,22 +73,13 @@ pub fn key(pod: &Pod) -> Option<UnitKey> {
 pub fn node(node: &Node) -> NodeView {
     let spec = node.spec.as_ref();
     let unschedulable = spec.and_then(|spec| spec.unschedulable).unwrap_or(false);
-    let taints = spec
-        .and_then(|spec| spec.taints.as_ref())
-        .into_iter()
-        .flatten();
+    let taints = spec.and_then(|spec| spec.taints.as_ref()).into_iter().flatten();
     NodeView {
         name: node.metadata.name.clone().unwrap_or_default(),
         usable: node_ready(node) == Some("True") && !unschedulable,
         labels: node.metadata.labels.clone().unwrap_or_default(),
         taints: taints
-            .map(|taint| {
-                (
-                    taint.key.clone(),
-                    taint.value.clone().unwrap_or_default(),
-                    taint.effect.clone(),
-                )
-            })
+            .map(|taint| (taint.key.clone(), taint.value.clone().unwrap_or_default(), taint.effect.clone()))
             .collect(),
     }
 }
@@ -124,20 +96,13 @@ pub fn lost(node: &Node) -> Option<String> {
 
 /// Marks the units of nodes that are lost or gone as disrupted. A node that is not there yet is no
 /// lost one: the news of a new node may come after that of its first pods, but not after they run.
-pub fn mark_lost<'a>(units: &mut [Unit], nodes: impl Iterator<Item = &'a Node> + Clone) {
-    for unit in units
-        .iter_mut()
-        .filter(|unit| unit.disrupted.is_none() && !unit.ended())
-    {
+pub fn mark_lost(units: &mut [Unit], nodes: &[&Node]) {
+    for unit in units.iter_mut().filter(|unit| unit.disrupted.is_none() && !unit.ended()) {
         let Some(name) = &unit.node else { continue };
-        let node = nodes
-            .clone()
-            .find(|node| node.metadata.name.as_ref() == Some(name));
+        let node = nodes.iter().find(|node| node.metadata.name.as_ref() == Some(name));
         unit.disrupted = match node {
             Some(node) => lost(node),
-            None if matches!(unit.state, UnitState::Running { .. }) => {
-                Some(format!("node {name} is gone"))
-            }
+            None if matches!(unit.state, UnitState::Running { .. }) => Some(format!("node {name} is gone")),
             None => None,
         };
     }
@@ -145,10 +110,7 @@ pub fn mark_lost<'a>(units: &mut [Unit], nodes: impl Iterator<Item = &'a Node> +
 
 fn node_ready(node: &Node) -> Option<&str> {
     let conditions = node.status.as_ref()?.conditions.as_ref()?;
-    conditions
-        .iter()
-        .find(|condition| condition.type_ == "Ready")
-        .map(|condition| condition.status.as_str())
+    conditions.iter().find(|condition| condition.type_ == "Ready").map(|condition| condition.status.as_str())
 }
 
 /// Name of the container that plays this part.
@@ -163,11 +125,7 @@ pub const fn container_name(role: Role) -> &'static str {
 
 fn container(role: Role, status: &PodStatus) -> Option<&ContainerStatus> {
     let name = container_name(role);
-    status
-        .container_statuses
-        .iter()
-        .flatten()
-        .find(|container| container.name == name)
+    status.container_statuses.iter().flatten().find(|container| container.name == name)
 }
 
 fn state(role: Role, status: &PodStatus) -> UnitState {
@@ -185,12 +143,7 @@ fn state(role: Role, status: &PodStatus) -> UnitState {
         return UnitState::Pending(waiting);
     }
     match container {
-        Some(one)
-            if one
-                .state
-                .as_ref()
-                .is_some_and(|state| state.running.is_some()) =>
-        {
+        Some(one) if one.state.as_ref().is_some_and(|state| state.running.is_some()) => {
             // Only dependencies have a probe that says when they serve; the others are at work
             // as soon as they run.
             let ready = one.ready || !matches!(role, Role::Dependency(_));
@@ -206,9 +159,7 @@ fn failed_as_a_whole(status: &PodStatus) -> Option<UnitState> {
     let kind = match reason {
         "DeadlineExceeded" => FailureKind::DeadlineExceeded,
         // "Terminated" and its older names are a node that shuts down.
-        "Evicted" | "NodeLost" | "NodeShutdown" | "Shutdown" | "Terminated" | "Preempting" => {
-            FailureKind::Lost
-        }
+        "Evicted" | "NodeLost" | "NodeShutdown" | "Shutdown" | "Terminated" | "Preempting" => FailureKind::Lost,
         // Refused at the door: UnexpectedAdmissionError, OutOfcpu, NodeAffinity and their like. A
         // refused pod never got as far as having containers.
         _ if status.phase.as_deref() == Some("Failed")
@@ -222,36 +173,21 @@ fn failed_as_a_whole(status: &PodStatus) -> Option<UnitState> {
         Some(message) if !message.is_empty() => format!("{reason}: {message}"),
         _ => reason.to_owned(),
     };
-    Some(UnitState::Failed {
-        kind,
-        exit_code: None,
-        message,
-    })
+    Some(UnitState::Failed { kind, exit_code: None, message })
 }
 
 /// How our container ended, if it did, or if it had to be started again after it was killed for
 /// memory: that trial is spoilt, however well the second start goes.
 fn ended(role: Role, container: &ContainerStatus) -> Option<UnitState> {
-    let now = container
-        .state
-        .as_ref()
-        .and_then(|state| state.terminated.as_ref());
-    let before = container
-        .last_state
-        .as_ref()
-        .and_then(|state| state.terminated.as_ref());
+    let now = container.state.as_ref().and_then(|state| state.terminated.as_ref());
+    let before = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
     let killed_before = before.filter(|ended| ended.reason.as_deref() == Some("OOMKilled"));
     let terminated = now.or(killed_before)?;
     Some(end_of(container_name(role), terminated))
 }
 
 fn end_of(name: &str, terminated: &ContainerStateTerminated) -> UnitState {
-    let ContainerStateTerminated {
-        exit_code,
-        reason,
-        message,
-        ..
-    } = terminated;
+    let ContainerStateTerminated { exit_code, reason, message, .. } = terminated;
     let kind = match (reason.as_deref(), exit_code) {
         (Some("OOMKilled"), _) => FailureKind::OomKilled,
         (_, 0) => return UnitState::Succeeded,
@@ -271,18 +207,13 @@ fn end_of(name: &str, terminated: &ContainerStateTerminated) -> UnitState {
     if let Some(message) = message.as_deref().filter(|message| !message.is_empty()) {
         words = format!("{words}: {}", message.trim_end());
     }
-    UnitState::Failed {
-        kind,
-        exit_code: Some(*exit_code),
-        message: words,
-    }
+    UnitState::Failed { kind, exit_code: Some(*exit_code), message: words }
 }
 
 /// A container before ours that ended badly, so that ours will never start.
 fn failed_beside(role: Role, status: &PodStatus) -> Option<UnitState> {
-    let started = container(role, status)
-        .and_then(|one| one.state.as_ref())
-        .is_some_and(|state| state.running.is_some());
+    let started =
+        container(role, status).and_then(|one| one.state.as_ref()).is_some_and(|state| state.running.is_some());
     if started || status.phase.as_deref() != Some("Failed") {
         return None;
     }
@@ -297,10 +228,7 @@ fn failed_beside(role: Role, status: &PodStatus) -> Option<UnitState> {
 fn waits(status: &PodStatus) -> Option<Waiting> {
     let inits = status.init_container_statuses.iter().flatten();
     let containers = status.container_statuses.iter().flatten();
-    inits
-        .chain(containers)
-        .filter_map(|one| waiting(one.state.as_ref()?))
-        .find_map(|waiting| wait_for(waiting))
+    inits.chain(containers).filter_map(|one| waiting(one.state.as_ref()?)).find_map(wait_for)
 }
 
 fn waiting(state: &ContainerState) -> Option<&ContainerStateWaiting> {
@@ -322,9 +250,7 @@ fn wait_for(waiting: &ContainerStateWaiting) -> Option<Waiting> {
         | "ImageInspectError"
         | "SignatureValidationFailed" => Some(Waiting::Image(words)),
         "CreateContainerConfigError" => Some(Waiting::Config(words)),
-        "RunContainerError" | "CrashLoopBackOff" | "CreateContainerError" => {
-            Some(Waiting::Start(words))
-        }
+        "RunContainerError" | "CrashLoopBackOff" | "CreateContainerError" => Some(Waiting::Start(words)),
         _ => None,
     }
 }
@@ -338,9 +264,7 @@ fn unschedulable(status: &PodStatus) -> Option<Waiting> {
 
 fn condition<'a>(status: &'a PodStatus, type_: &str, wanted: &str) -> Option<&'a PodCondition> {
     let conditions = status.conditions.as_ref()?;
-    conditions
-        .iter()
-        .find(|one| one.type_ == type_ && one.status == wanted)
+    conditions.iter().find(|one| one.type_ == type_ && one.status == wanted)
 }
 
 fn in_words(condition: &PodCondition) -> String {
@@ -353,9 +277,6 @@ fn in_words(condition: &PodCondition) -> String {
 
 /// The image as the runtime resolved it; empty until it has.
 fn resolved_image(container: &ContainerStatus) -> Option<String> {
-    let image = container
-        .image_id
-        .strip_prefix("docker-pullable://")
-        .unwrap_or(&container.image_id);
+    let image = container.image_id.strip_prefix("docker-pullable://").unwrap_or(&container.image_id);
     (!image.is_empty()).then(|| image.to_owned())
 }

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use gaugeblock_crds::{BenchmarkPoolSpec, BenchmarkRunSpec, BenchmarkRunStatus, pool::Toleration};
-use gaugeblock_measurement::{
-    MetricValue, Outcome, TrialId, UnixNanos, plan::Watch, sampler::SpeedProbe,
-};
+use gaugeblock_measurement::{MetricValue, Outcome, TrialId, UnixNanos, plan::Watch, sampler::SpeedProbe};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -93,28 +91,18 @@ pub struct NodeView {
 impl NodeView {
     /// Whether the node has all these labels.
     pub fn matches(&self, selector: &BTreeMap<String, String>) -> bool {
-        selector
-            .iter()
-            .all(|(key, value)| self.labels.get(key) == Some(value))
+        selector.iter().all(|(key, value)| self.labels.get(key) == Some(value))
     }
 
     /// Whether these tolerations let a pod onto the node.
     pub fn tolerated(&self, tolerations: &[Toleration]) -> bool {
-        self.taints
-            .iter()
-            .filter(|taint| taint.2 != "PreferNoSchedule")
-            .all(|(key, value, effect)| {
-                tolerations.iter().any(|toleration| {
-                    toleration.key == *key
-                        && toleration
-                            .value
-                            .as_ref()
-                            .is_none_or(|wanted| wanted == value)
-                        && toleration
-                            .effect
-                            .is_none_or(|wanted| wanted.name() == effect)
-                })
+        self.taints.iter().filter(|taint| taint.2 != "PreferNoSchedule").all(|(key, value, effect)| {
+            tolerations.iter().any(|toleration| {
+                toleration.key == *key
+                    && toleration.value.as_ref().is_none_or(|wanted| wanted == value)
+                    && toleration.effect.is_none_or(|wanted| wanted.name() == effect)
             })
+        })
     }
 }
 
@@ -179,22 +167,13 @@ pub struct Slot {
 impl Slot {
     /// Part of the names of its objects.
     pub fn suffix(&self) -> String {
-        let Self {
-            block,
-            attempt,
-            arm,
-            stage,
-        } = self;
+        let Self { block, attempt, arm, stage } = self;
         format!("b{block}-k{attempt}-a{arm}-s{stage}")
     }
 
     /// The identity in its record.
     pub fn trial_id(&self, snapshot: &Snapshot) -> TrialId {
-        let arm = snapshot
-            .spec
-            .targets
-            .get(self.arm as usize)
-            .map(|target| target.name.clone());
+        let arm = snapshot.spec.targets.get(self.arm as usize).map(|target| target.name.clone());
         TrialId {
             run_uid: snapshot.uid.clone(),
             block: self.block,
@@ -223,10 +202,7 @@ impl UnitKey {
             Role::Sampler => "sampler".to_owned(),
             Role::Generator => "load".to_owned(),
         };
-        gaugeblock_crds::names::with_suffix(
-            &snapshot.stem(),
-            &format!("{}-{role}", self.slot.suffix()),
-        )
+        gaugeblock_crds::names::with_suffix(&snapshot.stem(), &format!("{}-{role}", self.slot.suffix()))
     }
 }
 

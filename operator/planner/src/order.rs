@@ -13,9 +13,7 @@ pub fn mix(value: u64) -> u64 {
 
 /// A seed from a text, such as a UID.
 pub fn seed_of(text: &str) -> u64 {
-    text.bytes().fold(0x6761_7567_6562_6c6b, |hash, byte| {
-        mix(hash ^ u64::from(byte))
-    }) >> 1
+    text.bytes().fold(0x6761_7567_6562_6c6b, |hash, byte| mix(hash ^ u64::from(byte))) >> 1
 }
 
 /// Seed of a block: all its arms share it, and so the mix of requests.

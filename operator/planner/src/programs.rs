@@ -2,16 +2,11 @@
 
 use std::time::Duration;
 
-use gaugeblock_crds::scenario::{
-    Arrivals, Http, Load, Parameter as ApiParameter, Request, Scenario,
-};
+use gaugeblock_crds::scenario::{Arrivals, Http, Load, Parameter as ApiParameter, Request, Scenario};
 use gaugeblock_measurement::{
     GeneratorPlan, SamplerPlan,
     generator::Arrivals as PlanArrivals,
-    plan::{
-        Expect, LoadPlan, PLAN_VERSION, Parameter, ReadyProbe, RequestPlan, ScenarioPlan, Settle,
-        Watch,
-    },
+    plan::{Expect, LoadPlan, PLAN_VERSION, Parameter, ReadyProbe, RequestPlan, ScenarioPlan, Settle, Watch},
 };
 use sha2::{Digest as _, Sha256};
 
@@ -35,12 +30,7 @@ pub const SLACK: Duration = Duration::from_secs(60);
 pub const PASSWORD_VARIABLE: &str = "PGPASSWORD";
 
 /// The generator's plan for one stage of one trial. The target's address is not known yet.
-pub fn generator(
-    snapshot: &Snapshot,
-    slot: Slot,
-    dependencies: &[&Unit],
-    local: bool,
-) -> GeneratorPlan {
+pub fn generator(snapshot: &Snapshot, slot: Slot, dependencies: &[&Unit], local: bool) -> GeneratorPlan {
     let spec = &snapshot.spec;
     let target = &spec.targets[slot.arm as usize];
     let cpus = spec.generator.resources.cpu.value().unwrap_or(1.0);
@@ -65,12 +55,7 @@ pub fn generator(
 }
 
 /// The sampler's plan for one stage of one trial.
-pub fn sampler(
-    snapshot: &Snapshot,
-    slot: Slot,
-    target: &Unit,
-    dependencies: &[&Unit],
-) -> SamplerPlan {
+pub fn sampler(snapshot: &Snapshot, slot: Slot, target: &Unit, dependencies: &[&Unit]) -> SamplerPlan {
     let start = provisioning(snapshot) + readiness(snapshot, slot);
     SamplerPlan {
         version: PLAN_VERSION,
@@ -111,10 +96,7 @@ pub fn trial_time(snapshot: &Snapshot, slot: Slot) -> Duration {
 
 /// The longest that waiting for answers can add to [`trial_time`].
 pub fn waiting_time(snapshot: &Snapshot, slot: Slot) -> Duration {
-    scenarios(snapshot, slot)
-        .filter_map(|scenario| scenario.http.as_ref())
-        .map(|http| length(&http.timeout))
-        .sum()
+    scenarios(snapshot, slot).filter_map(|scenario| scenario.http.as_ref()).map(|http| length(&http.timeout)).sum()
 }
 
 /// Time allowed until the target answers, from the start of its process.
@@ -124,33 +106,19 @@ pub fn readiness(snapshot: &Snapshot, slot: Slot) -> Duration {
 
 /// Time that a pod may wait for a node.
 pub fn provisioning(snapshot: &Snapshot) -> Duration {
-    snapshot
-        .pool
-        .as_ref()
-        .map_or(Duration::from_secs(60), |pool| {
-            length(&pool.provisioning_timeout)
-        })
+    snapshot.pool.as_ref().map_or(Duration::from_secs(60), |pool| length(&pool.provisioning_timeout))
 }
 
 /// Hash of everything that defines a scenario: only trials of equal ones are compared.
 pub fn scenario_hash(scenario: &Scenario) -> String {
     let definition = serde_json::to_vec(scenario).unwrap_or_default();
     let sum = Sha256::digest([definition.as_slice(), &nanos(DISCARD).to_le_bytes()].concat());
-    sum.iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn scenarios(snapshot: &Snapshot, slot: Slot) -> impl Iterator<Item = &Scenario> {
-    let stage = snapshot
-        .stages
-        .get(slot.stage as usize)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    stage
-        .iter()
-        .filter_map(|index| snapshot.spec.scenarios.get(*index))
+    let stage = snapshot.stages.get(slot.stage as usize).map(Vec::as_slice).unwrap_or_default();
+    stage.iter().filter_map(|index| snapshot.spec.scenarios.get(*index))
 }
 
 fn plan_of(scenario: &Scenario, http: &Http, settle: &[Settle]) -> ScenarioPlan {
@@ -180,9 +148,9 @@ fn load(load: &Load) -> LoadPlan {
                 Arrivals::Poisson => PlanArrivals::Poisson,
             },
         },
-        (None, closed) => LoadPlan::Closed {
-            connections: connections(closed.as_ref().map_or(1, |closed| closed.connections)),
-        },
+        (None, closed) => {
+            LoadPlan::Closed { connections: connections(closed.as_ref().map_or(1, |closed| closed.connections)) }
+        }
     }
 }
 
@@ -192,11 +160,7 @@ fn request(request: &Request) -> RequestPlan {
         weight: u32::try_from(request.weight).unwrap_or(1).max(1),
         method: request.method.name().to_owned(),
         path: request.path.clone(),
-        headers: request
-            .headers
-            .iter()
-            .map(|header| (header.name.clone(), header.value.clone()))
-            .collect(),
+        headers: request.headers.iter().map(|header| (header.name.clone(), header.value.clone())).collect(),
         body: request.body.clone(),
         parameters: request
             .parameters
@@ -204,16 +168,8 @@ fn request(request: &Request) -> RequestPlan {
             .map(|(name, parameter)| (name.clone(), plan_parameter(parameter)))
             .collect(),
         expect: Expect {
-            statuses: request
-                .expect
-                .statuses
-                .iter()
-                .filter_map(|status| u16::try_from(*status).ok())
-                .collect(),
-            length: request
-                .expect
-                .length
-                .and_then(|length| u64::try_from(length).ok()),
+            statuses: request.expect.statuses.iter().filter_map(|status| u16::try_from(*status).ok()).collect(),
+            length: request.expect.length.and_then(|length| u64::try_from(length).ok()),
             sha256: request.expect.sha256.clone(),
             contains: request.expect.contains.clone(),
         },
@@ -222,10 +178,7 @@ fn request(request: &Request) -> RequestPlan {
 
 fn plan_parameter(parameter: &ApiParameter) -> Parameter {
     match &parameter.range {
-        Some(range) => Parameter::Range {
-            from: range.from,
-            to: range.to,
-        },
+        Some(range) => Parameter::Range { from: range.from, to: range.to },
         None => Parameter::OneOf(parameter.one_of.clone()),
     }
 }

@@ -24,11 +24,7 @@ pub fn percent(effect: f64) -> String {
     let percent = 100.0 * effect;
     let sign = if percent < 0.0 { "−" } else { "+" };
     let size = percent.abs();
-    if size < 0.995 {
-        format!("{sign}{size:.2}%")
-    } else {
-        format!("{sign}{size:.1}%")
-    }
+    if size < 0.995 { format!("{sign}{size:.2}%") } else { format!("{sign}{size:.1}%") }
 }
 
 fn seconds(value: f64) -> String {

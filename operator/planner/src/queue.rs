@@ -50,28 +50,17 @@ pub fn admission(run: &RunView, cluster: &ClusterView) -> Result<Admission, Fail
         ));
     }
     let before = cluster.waiting.iter().filter(|other| {
-        (-other.priority, other.created, other.uid.as_str())
-            < (-run.spec.priority, run.created, run.uid.as_str())
+        (-other.priority, other.created, other.uid.as_str()) < (-run.spec.priority, run.created, run.uid.as_str())
     });
     let position = before.count() as i32 + 1;
-    let matching: Vec<&NodeView> = cluster
-        .nodes
-        .iter()
-        .filter(|node| node.matches(&pool.node_selector))
-        .collect();
+    let matching: Vec<&NodeView> = cluster.nodes.iter().filter(|node| node.matches(&pool.node_selector)).collect();
     let claimed = |node: &&&NodeView| cluster.claims.iter().any(|claim| claim.node == node.name);
-    let mut free: Vec<&&NodeView> = matching
-        .iter()
-        .filter(|node| node.usable && !claimed(node))
-        .collect();
+    let mut free: Vec<&&NodeView> = matching.iter().filter(|node| node.usable && !claimed(node)).collect();
     // A node whose taints the pool does not tolerate comes last: the scheduler then says so.
     free.sort_by_key(|node| (!node.tolerated(&pool.tolerations), node.name.clone()));
     match free.get(position as usize - 1) {
         Some(node) => Ok(Admission::Claim(node.name.clone())),
-        None => Ok(Admission::Waits {
-            position,
-            why: why(name, &matching, position),
-        }),
+        None => Ok(Admission::Waits { position, why: why(name, &matching, position) }),
     }
 }
 
@@ -82,8 +71,6 @@ fn why(pool: &str, matching: &[&NodeView], position: i32) -> String {
         (nodes, 0) => {
             format!("none of the {nodes} node(s) of BenchmarkPool {pool} is ready and schedulable")
         }
-        (_, usable) => format!(
-            "place {position} in the queue for the {usable} node(s) of BenchmarkPool {pool}"
-        ),
+        (_, usable) => format!("place {position} in the queue for the {usable} node(s) of BenchmarkPool {pool}"),
     }
 }

@@ -1,7 +1,7 @@
 //! What a run uses, written once and never changed: a moved tag or an upgrade in the middle of a
 //! run changes nothing.
 
-use gaugeblock_crds::{BenchmarkPoolSpec, BenchmarkRunSpec, names};
+use gaugeblock_crds::{BenchmarkPoolSpec, BenchmarkRunSpec, names, pool::Isolation};
 use serde::{Deserialize, Serialize};
 
 use crate::order;
@@ -51,10 +51,7 @@ impl Snapshot {
             spec: spec.clone(),
             pool: pool.cloned(),
             measuring_image: measuring_image.map(str::to_owned),
-            seed: spec
-                .repetitions
-                .seed
-                .map_or_else(|| order::seed_of(uid), |seed| seed as u64),
+            seed: spec.repetitions.seed.map_or_else(|| order::seed_of(uid), |seed| seed as u64),
             stages: stages(spec),
         }
     }
@@ -67,22 +64,19 @@ impl Snapshot {
     /// Index of the arm that the others are compared with.
     pub fn baseline(&self) -> usize {
         let named = self.spec.comparison.baseline.as_deref();
-        named
-            .and_then(|name| {
-                self.spec
-                    .targets
-                    .iter()
-                    .position(|target| target.name == name)
-            })
-            .unwrap_or(0)
+        named.and_then(|name| self.spec.targets.iter().position(|target| target.name == name)).unwrap_or(0)
     }
 
     /// Index of the arm of this name.
     pub fn arm(&self, name: &str) -> Option<usize> {
-        self.spec
-            .targets
-            .iter()
-            .position(|target| target.name == name)
+        self.spec.targets.iter().position(|target| target.name == name)
+    }
+
+    /// Whether the run must not go on without CPUs of its own: on a cluster, as the run or else its
+    /// pool says.
+    pub fn needs_isolation(&self) -> bool {
+        let Some(pool) = &self.pool else { return false };
+        self.spec.isolation.unwrap_or(pool.isolation) == Isolation::Required
     }
 
     /// Name of the Secret with the generated password of dependencies.

@@ -5,9 +5,7 @@ use std::time::Duration;
 use gaugeblock_crds::{
     BenchmarkRunStatus,
     condition::{ConditionType, Reason},
-    status::{
-        ArmStatus, LONGEST_MESSAGE, MOST_FINDINGS, MOST_RESULTS, Phase, ResultRow, RunVerdict,
-    },
+    status::{ArmStatus, LONGEST_MESSAGE, MOST_FINDINGS, MOST_RESULTS, Phase, ResultRow, RunVerdict},
 };
 use gaugeblock_measurement::Outcome;
 use gaugeblock_verdict::{Judgement, RunJudgement, Scale, Verdict};
@@ -36,12 +34,7 @@ impl StatusBuilder {
     pub fn new(observed: &Observed, now: Timestamp) -> Self {
         let mut status = observed.run.status.clone();
         status.observed_generation = Some(observed.run.generation);
-        Self {
-            status,
-            events: Vec::new(),
-            now,
-            generation: observed.run.generation,
-        }
+        Self { status, events: Vec::new(), now, generation: observed.run.generation }
     }
 
     /// Whether a condition stands.
@@ -59,11 +52,7 @@ impl StatusBuilder {
     pub fn phase(mut self, phase: Phase, reason: Reason, message: impl Into<String>) -> Self {
         let message = shorten(&message.into());
         if self.status.reason != Some(reason) || self.status.phase != phase {
-            self.events.push(Event {
-                kind: EventKind::Normal,
-                reason,
-                note: message.clone(),
-            });
+            self.events.push(Event { kind: EventKind::Normal, reason, note: message.clone() });
         }
         self.status.phase = phase;
         self.status.reason = Some(reason);
@@ -73,22 +62,11 @@ impl StatusBuilder {
 
     /// Sets a condition; its time changes only with its status.
     #[must_use]
-    pub fn condition(
-        mut self,
-        kind: ConditionType,
-        holds: bool,
-        reason: Reason,
-        message: impl Into<String>,
-    ) -> Self {
+    pub fn condition(mut self, kind: ConditionType, holds: bool, reason: Reason, message: impl Into<String>) -> Self {
         let status = if holds { "True" } else { "False" };
-        let old = self
-            .status
-            .conditions
-            .iter()
-            .find(|condition| condition.type_ == kind.name());
-        let since = old
-            .filter(|old| old.status == status)
-            .map_or(Time(self.now), |old| old.last_transition_time.clone());
+        let old = self.status.conditions.iter().find(|condition| condition.type_ == kind.name());
+        let since =
+            old.filter(|old| old.status == status).map_or(Time(self.now), |old| old.last_transition_time.clone());
         let new = Condition {
             type_: kind.name().to_owned(),
             status: status.to_owned(),
@@ -97,9 +75,7 @@ impl StatusBuilder {
             observed_generation: Some(self.generation),
             last_transition_time: since,
         };
-        self.status
-            .conditions
-            .retain(|condition| condition.type_ != kind.name());
+        self.status.conditions.retain(|condition| condition.type_ != kind.name());
         self.status.conditions.push(new);
         self.status.conditions.sort_by(|a, b| a.type_.cmp(&b.type_));
         self
@@ -108,11 +84,7 @@ impl StatusBuilder {
     /// Adds an event.
     #[must_use]
     pub fn event(mut self, kind: EventKind, reason: Reason, note: impl Into<String>) -> Self {
-        self.events.push(Event {
-            kind,
-            reason,
-            note: shorten(&note.into()),
-        });
+        self.events.push(Event { kind, reason, note: shorten(&note.into()) });
         self
     }
 
@@ -124,13 +96,11 @@ impl StatusBuilder {
         self.status.message = Some(shorten(&failure.message));
         self.status.activity = None;
         self.status.queue_position = None;
-        self.condition(
-            ConditionType::Failed,
-            true,
+        self.condition(ConditionType::Failed, true, failure.reason, &failure.message).event(
+            EventKind::Warning,
             failure.reason,
             &failure.message,
         )
-        .event(EventKind::Warning, failure.reason, &failure.message)
     }
 
     /// The run has all that it needs for its verdict.
@@ -142,11 +112,7 @@ impl StatusBuilder {
         self.status.message = Some(shorten(&summary));
         self.status.summary = Some(shorten(&summary));
         self.status.activity = None;
-        let kind = if verdict == Some(RunVerdict::Regressed) {
-            EventKind::Warning
-        } else {
-            EventKind::Normal
-        };
+        let kind = if verdict == Some(RunVerdict::Regressed) { EventKind::Warning } else { EventKind::Normal };
         self.condition(
             ConditionType::Complete,
             true,
@@ -158,21 +124,12 @@ impl StatusBuilder {
 
     /// Arms, results and findings from the trials so far.
     #[must_use]
-    pub fn results(
-        mut self,
-        snapshot: &Snapshot,
-        trials: &[TrialSummary],
-        judgement: &RunJudgement,
-    ) -> Self {
+    pub fn results(mut self, snapshot: &Snapshot, trials: &[TrialSummary], judgement: &RunJudgement) -> Self {
         self.status.arms = arms(snapshot, trials);
         let mut rows: Vec<&Judgement> = judgement.judgements.iter().collect();
         rows.sort_by_key(|judgement| !judgement.gates);
         self.status.results = rows.into_iter().take(MOST_RESULTS).map(row).collect();
-        let mut findings: Vec<String> = judgement
-            .findings
-            .iter()
-            .map(|finding| finding.sentence.clone())
-            .collect();
+        let mut findings: Vec<String> = judgement.findings.iter().map(|finding| finding.sentence.clone()).collect();
         findings.extend(
             judgement
                 .judgements
@@ -181,31 +138,20 @@ impl StatusBuilder {
                 .map(|judgement| judgement.reason().to_owned()),
         );
         findings.dedup();
-        self.status.findings = findings
-            .iter()
-            .take(MOST_FINDINGS)
-            .map(|finding| finding.chars().take(500).collect())
-            .collect();
+        self.status.findings =
+            findings.iter().take(MOST_FINDINGS).map(|finding| finding.chars().take(500).collect()).collect();
         self
     }
 
     /// The plan.
     pub fn into_plan(self, actions: Vec<Action>, again: Option<Duration>) -> Plan {
-        Plan {
-            actions,
-            status: self.status,
-            events: self.events,
-            again,
-        }
+        Plan { actions, status: self.status, events: self.events, again }
     }
 }
 
 /// Whether a condition of a status stands.
 pub fn is(status: &BenchmarkRunStatus, condition: ConditionType) -> bool {
-    status
-        .conditions
-        .iter()
-        .any(|c| c.type_ == condition.name() && c.status == "True")
+    status.conditions.iter().any(|c| c.type_ == condition.name() && c.status == "True")
 }
 
 /// The API's word for a verdict.
@@ -234,10 +180,10 @@ pub fn summary(judgement: &RunJudgement) -> String {
             format!("all {gates} gates are the same within the smallest effect that matters")
         }
         verdict => match decisive.split_first() {
-            None => judgement.findings.first().map_or_else(
-                || verdict.as_str().to_owned(),
-                |finding| finding.sentence.clone(),
-            ),
+            None => judgement
+                .findings
+                .first()
+                .map_or_else(|| verdict.as_str().to_owned(), |finding| finding.sentence.clone()),
             Some((first, [])) => first.clone(),
             Some((first, rest)) => format!("{first} (and {} more of {gates} gates)", rest.len()),
         },
@@ -251,17 +197,9 @@ fn arms(snapshot: &Snapshot, trials: &[TrialSummary]) -> Vec<ArmStatus> {
         .iter()
         .enumerate()
         .map(|(index, target)| {
-            let own = || {
-                trials
-                    .iter()
-                    .filter(move |trial| trial.slot.arm as usize == index && trial.slot.stage == 0)
-            };
-            let complete = own()
-                .filter(|trial| trial.slot.block > 0 && trial.outcome == Outcome::Complete)
-                .count();
-            let void = own()
-                .filter(|trial| matches!(trial.outcome, Outcome::Void(..)))
-                .count();
+            let own = || trials.iter().filter(move |trial| trial.slot.arm as usize == index && trial.slot.stage == 0);
+            let complete = own().filter(|trial| trial.slot.block > 0 && trial.outcome == Outcome::Complete).count();
+            let void = own().filter(|trial| matches!(trial.outcome, Outcome::Void(..))).count();
             ArmStatus {
                 name: target.name.clone(),
                 image: own().find_map(|trial| trial.image.clone()),
@@ -285,17 +223,10 @@ fn row(judgement: &Judgement) -> ResultRow {
         gate: judgement.gates,
         verdict: Some(run_verdict(judgement.verdict)),
         baseline: judgement.baseline.map(|arm| value(arm.centre())),
-        value: judgement
-            .candidate
-            .map(|arm| value(arm.centre()))
-            .unwrap_or_default(),
+        value: judgement.candidate.map(|arm| value(arm.centre())).unwrap_or_default(),
         effect: judgement.effect.map(effect),
-        interval: judgement
-            .interval
-            .map(|interval| format!("{} … {}", effect(interval.low), effect(interval.high))),
-        smallest_visible: judgement
-            .smallest_visible_effect
-            .map(|size| effect(size).trim_start_matches('+').to_owned()),
+        interval: judgement.interval.map(|interval| format!("{} … {}", effect(interval.low), effect(interval.high))),
+        smallest_visible: judgement.smallest_visible_effect.map(|size| effect(size).trim_start_matches('+').to_owned()),
         pairs: judgement.pairs as i32,
     }
 }

@@ -16,10 +16,6 @@ pub(crate) fn delete<'a>(units: impl IntoIterator<Item = &'a Unit>) -> Vec<Actio
     units
         .into_iter()
         .filter(|unit| !unit.deleting)
-        .map(|unit| Action::Delete {
-            unit: unit.key,
-            name: unit.name.clone(),
-            uid: unit.uid.clone(),
-        })
+        .map(|unit| Action::Delete { unit: unit.key, name: unit.name.clone(), uid: unit.uid.clone() })
         .collect()
 }

@@ -79,10 +79,8 @@ impl Trial<'_> {
         let measured = generator.is_some_and(|unit| unit.state == UnitState::Succeeded);
         if !measured {
             if let Some(unit) = dependencies.iter().find(|unit| unit.ended()) {
-                return self.void(
-                    VoidCause::DependencyFailed,
-                    format!("{} ended: {}", unit.name, describe(&unit.state)),
-                );
+                return self
+                    .void(VoidCause::DependencyFailed, format!("{} ended: {}", unit.name, describe(&unit.state)));
             }
             if let Some(why) = dependencies.iter().find_map(|unit| taken_away(unit)) {
                 return self.void(VoidCause::Disrupted, why);
@@ -91,22 +89,15 @@ impl Trial<'_> {
         let released = target.is_some_and(|unit| !unit.gated) || measured;
         if !missing.is_empty() {
             if released && !measured {
-                return self.void(
-                    VoidCause::Disrupted,
-                    "a dependency was deleted while it was used".into(),
-                );
+                return self.void(VoidCause::Disrupted, "a dependency was deleted while it was used".into());
             }
             if !released {
-                let actions = missing
-                    .into_iter()
-                    .filter_map(|index| self.create_dependency(index))
-                    .collect();
+                let actions = missing.into_iter().filter_map(|index| self.create_dependency(index)).collect();
                 return self.go(actions, "starting dependencies");
             }
         }
-        if let Some(waiting) = dependencies
-            .iter()
-            .find(|unit| unit.state != UnitState::Running { ready: true } || unit.address.is_none())
+        if let Some(waiting) =
+            dependencies.iter().find(|unit| unit.state != UnitState::Running { ready: true } || unit.address.is_none())
             && !released
         {
             return self.wait(waiting, "waiting for dependencies");
@@ -119,17 +110,9 @@ impl Trial<'_> {
     }
 
     /// The target is gone, or was never there.
-    fn without_target(
-        &self,
-        sampler: Option<&Unit>,
-        generator: Option<&Unit>,
-        dependencies: &[&Unit],
-    ) -> Step {
+    fn without_target(&self, sampler: Option<&Unit>, generator: Option<&Unit>, dependencies: &[&Unit]) -> Step {
         match (generator, sampler) {
-            (None, None) => self.go(
-                vec![self.create_target(dependencies)],
-                "creating the target",
-            ),
+            (None, None) => self.go(vec![self.create_target(dependencies)], "creating the target"),
             (Some(generator), Some(sampler)) if generator.ended() => {
                 if sampler.ended() {
                     self.store(Outcome::Complete)
@@ -137,30 +120,16 @@ impl Trial<'_> {
                     self.go(Vec::new(), "waiting for the sampler's record")
                 }
             }
-            (Some(generator), None) if generator.ended() => self.void(
-                VoidCause::SamplerFailed,
-                "the sampler was deleted before its record was read".into(),
-            ),
-            _ => self.void(
-                VoidCause::Disrupted,
-                "the target was deleted while it was measured".into(),
-            ),
+            (Some(generator), None) if generator.ended() => {
+                self.void(VoidCause::SamplerFailed, "the sampler was deleted before its record was read".into())
+            }
+            _ => self.void(VoidCause::Disrupted, "the target was deleted while it was measured".into()),
         }
     }
 
     /// The target stands behind its gate: make everything else ready, then let it go.
-    fn prepare(
-        &self,
-        target: &Unit,
-        sampler: Option<&Unit>,
-        generator: Option<&Unit>,
-        dependencies: &[&Unit],
-    ) -> Step {
-        if let Some(why) = [Some(target), sampler, generator]
-            .into_iter()
-            .flatten()
-            .find_map(taken_away)
-        {
+    fn prepare(&self, target: &Unit, sampler: Option<&Unit>, generator: Option<&Unit>, dependencies: &[&Unit]) -> Step {
+        if let Some(why) = [Some(target), sampler, generator].into_iter().flatten().find_map(taken_away) {
             return self.void(VoidCause::Disrupted, why);
         }
         let mut actions = Vec::new();
@@ -178,19 +147,12 @@ impl Trial<'_> {
         };
         match &sampler.state {
             UnitState::Running { ready: true } => {
-                let release = Action::Release {
-                    unit: target.key,
-                    name: target.name.clone(),
-                    target: None,
-                };
+                let release = Action::Release { unit: target.key, name: target.name.clone(), target: None };
                 self.go(vec![release], "starting the target")
             }
             state if sampler.ended() => self.void(
                 VoidCause::SamplerFailed,
-                format!(
-                    "the sampler ended before the target started: {}",
-                    describe(state)
-                ),
+                format!("the sampler ended before the target started: {}", describe(state)),
             ),
             _ => self.wait(sampler, "starting the sampler"),
         }
@@ -199,36 +161,19 @@ impl Trial<'_> {
     /// The target was let go.
     fn measure(&self, target: &Unit, sampler: Option<&Unit>, generator: Option<&Unit>) -> Step {
         let Some(sampler) = sampler else {
-            return self.void(
-                VoidCause::Disrupted,
-                "the sampler was deleted while it was needed".into(),
-            );
+            return self.void(VoidCause::Disrupted, "the sampler was deleted while it was needed".into());
         };
         let Some(generator) = generator else {
-            return self.void(
-                VoidCause::Disrupted,
-                "the load generator was deleted while it was needed".into(),
-            );
+            return self.void(VoidCause::Disrupted, "the load generator was deleted while it was needed".into());
         };
         if generator.ended() {
             return self.after_load(target, generator);
         }
-        if let Some(why) = [target, sampler, generator]
-            .into_iter()
-            .find_map(taken_away)
-        {
+        if let Some(why) = [target, sampler, generator].into_iter().find_map(taken_away) {
             return self.void(VoidCause::Disrupted, why);
         }
-        if let UnitState::Failed {
-            kind: FailureKind::Lost,
-            message,
-            ..
-        } = &target.state
-        {
-            return self.void(
-                VoidCause::Disrupted,
-                format!("the target was lost: {message}"),
-            );
+        if let UnitState::Failed { kind: FailureKind::Lost, message, .. } = &target.state {
+            return self.void(VoidCause::Disrupted, format!("the target was lost: {message}"));
         }
         if target.ended() {
             // The kernel's account of the end is in the sampler's record: wait for it.
@@ -239,16 +184,12 @@ impl Trial<'_> {
             };
         }
         if sampler.ended() {
-            return self.void(
-                VoidCause::SamplerFailed,
-                format!("the sampler ended early: {}", describe(&sampler.state)),
-            );
+            return self
+                .void(VoidCause::SamplerFailed, format!("the sampler ended early: {}", describe(&sampler.state)));
         }
         match (&target.state, &target.address) {
             (UnitState::Running { .. }, Some(address)) if generator.gated => {
-                let port = target
-                    .port
-                    .unwrap_or_else(|| programs::port(self.snapshot, self.slot));
+                let port = target.port.unwrap_or_else(|| programs::port(self.snapshot, self.slot));
                 let release = Action::Release {
                     unit: generator.key,
                     name: generator.name.clone(),
@@ -256,14 +197,10 @@ impl Trial<'_> {
                 };
                 self.go(vec![release], "starting the load generator")
             }
-            (UnitState::Running { .. }, Some(_))
-                if matches!(generator.state, UnitState::Running { .. }) =>
-            {
+            (UnitState::Running { .. }, Some(_)) if matches!(generator.state, UnitState::Running { .. }) => {
                 self.go(Vec::new(), "measuring")
             }
-            (UnitState::Running { .. }, Some(_)) => {
-                self.wait(generator, "starting the load generator")
-            }
+            (UnitState::Running { .. }, Some(_)) => self.wait(generator, "starting the load generator"),
             _ => self.wait(target, "starting the target"),
         }
     }
@@ -271,21 +208,11 @@ impl Trial<'_> {
     /// The generator has ended.
     fn after_load(&self, target: &Unit, generator: &Unit) -> Step {
         match &generator.state {
-            UnitState::Failed {
-                kind: FailureKind::Lost,
-                message,
-                ..
-            } => self.void(
-                VoidCause::Disrupted,
-                format!("the load generator was lost: {message}"),
-            ),
-            UnitState::Failed {
-                kind,
-                exit_code,
-                message,
-            } if !target.ended() => {
-                let code =
-                    exit_code.map_or_else(String::new, |code| format!(" with exit code {code}"));
+            UnitState::Failed { kind: FailureKind::Lost, message, .. } => {
+                self.void(VoidCause::Disrupted, format!("the load generator was lost: {message}"))
+            }
+            UnitState::Failed { kind, exit_code, message } if !target.ended() => {
+                let code = exit_code.map_or_else(String::new, |code| format!(" with exit code {code}"));
                 let message = format!(
                     "the load generator ended{code} ({kind:?}) and left no record: {message} — see its log in the run's Secret"
                 );
@@ -293,19 +220,8 @@ impl Trial<'_> {
             }
             _ if target.ended() => self.store_when_sampled(target),
             _ => {
-                let delete = Action::Delete {
-                    unit: target.key,
-                    name: target.name.clone(),
-                    uid: target.uid.clone(),
-                };
-                self.go(
-                    if target.deleting {
-                        Vec::new()
-                    } else {
-                        vec![delete]
-                    },
-                    "stopping the target",
-                )
+                let delete = Action::Delete { unit: target.key, name: target.name.clone(), uid: target.uid.clone() };
+                self.go(if target.deleting { Vec::new() } else { vec![delete] }, "stopping the target")
             }
         }
     }
@@ -314,9 +230,7 @@ impl Trial<'_> {
     /// it would have been stopped.
     fn store_when_sampled(&self, target: &Unit) -> Step {
         match self.unit(Role::Sampler) {
-            Some(sampler) if !sampler.ended() => {
-                self.go(Vec::new(), "waiting for the sampler's record")
-            }
+            Some(sampler) if !sampler.ended() => self.go(Vec::new(), "waiting for the sampler's record"),
             // A deleted pod ends with 0, or with 143 or 137 by the signals that its deletion sends.
             _ if target.deleting => self.store(Outcome::Complete),
             _ => self.store(lost(target)),
@@ -324,10 +238,7 @@ impl Trial<'_> {
     }
 
     fn units(&self) -> impl Iterator<Item = &Unit> {
-        self.observed
-            .units
-            .iter()
-            .filter(|unit| unit.key.slot == self.slot)
+        self.observed.units.iter().filter(|unit| unit.key.slot == self.slot)
     }
 
     fn unit(&self, role: Role) -> Option<&Unit> {
@@ -335,11 +246,7 @@ impl Trial<'_> {
     }
 
     fn go(&self, actions: Vec<Action>, activity: &str) -> Step {
-        Step::Go {
-            actions,
-            activity: self.activity(activity),
-            waiting_for: None,
-        }
+        Step::Go { actions, activity: self.activity(activity), waiting_for: None }
     }
 
     /// Waits for a unit that is not running yet, with the scheduler's words if it has no node.
@@ -349,32 +256,19 @@ impl Trial<'_> {
                 if self.age(unit) > programs::provisioning(self.snapshot) {
                     return Step::Fail(failure::unschedulable(unit, words));
                 }
-                Some(format!(
-                    "the {} waits for a node: {words}",
-                    failure::part(unit)
-                ))
+                Some(format!("the {} waits for a node: {words}", failure::part(unit)))
             }
             _ => None,
         };
-        Step::Go {
-            actions: Vec::new(),
-            activity: self.activity(activity),
-            waiting_for,
-        }
+        Step::Go { actions: Vec::new(), activity: self.activity(activity), waiting_for }
     }
 
     fn activity(&self, what: &str) -> String {
         let arm = &self.snapshot.spec.targets[self.slot.arm as usize].name;
-        let block = if self.slot.block == 0 {
-            "warm-up block".to_owned()
-        } else {
-            format!("block {}", self.slot.block)
-        };
-        let attempt = if self.slot.attempt == 0 {
-            String::new()
-        } else {
-            format!(" (attempt {})", self.slot.attempt + 1)
-        };
+        let block =
+            if self.slot.block == 0 { "warm-up block".to_owned() } else { format!("block {}", self.slot.block) };
+        let attempt =
+            if self.slot.attempt == 0 { String::new() } else { format!(" (attempt {})", self.slot.attempt + 1) };
         format!("{block}{attempt}, {arm}: {what}")
     }
 
@@ -383,17 +277,9 @@ impl Trial<'_> {
     }
 
     fn store(&self, outcome: Outcome) -> Step {
-        let ended = |role| {
-            self.unit(role)
-                .filter(|unit| unit.ended())
-                .map(|unit| (unit.key, unit.name.clone()))
-        };
+        let ended = |role| self.unit(role).filter(|unit| unit.ended()).map(|unit| (unit.key, unit.name.clone()));
         let target = self.unit(Role::Target);
-        let started = self
-            .units()
-            .map(|unit| unit.created)
-            .min()
-            .unwrap_or(self.now);
+        let started = self.units().map(|unit| unit.created).min().unwrap_or(self.now);
         let conclusion = Conclusion {
             slot: self.slot,
             position: self.position,
@@ -401,24 +287,16 @@ impl Trial<'_> {
             outcome,
             placement: Placement {
                 target_node: self.node.map(str::to_owned),
-                generator_node: self
-                    .unit(Role::Generator)
-                    .and_then(|unit| unit.node.clone()),
+                generator_node: self.unit(Role::Generator).and_then(|unit| unit.node.clone()),
                 shared_cpus: Vec::new(),
                 restarts: target.map_or(0, |unit| unit.restarts),
                 target_image: target.and_then(|unit| unit.image.clone()),
             },
             generator: ended(Role::Generator),
             sampler: ended(Role::Sampler),
-            record_name: gaugeblock_crds::names::with_suffix(
-                &self.snapshot.stem(),
-                &self.slot.suffix(),
-            ),
+            record_name: gaugeblock_crds::names::with_suffix(&self.snapshot.stem(), &self.slot.suffix()),
         };
-        self.go(
-            vec![Action::Store(Box::new(conclusion))],
-            "storing the record",
-        )
+        self.go(vec![Action::Store(Box::new(conclusion))], "storing the record")
     }
 
     fn age(&self, unit: &Unit) -> Duration {
@@ -431,17 +309,11 @@ impl Trial<'_> {
         if self.age(first) <= self.time_allowed() {
             return None;
         }
-        let stuck: Vec<_> = self
-            .units()
-            .map(|unit| format!("{} {}", failure::part(unit), describe(&unit.state)))
-            .collect();
+        let stuck: Vec<_> =
+            self.units().map(|unit| format!("{} {}", failure::part(unit), describe(&unit.state))).collect();
         Some(Failure::new(
             Reason::StartTimeout,
-            format!(
-                "a trial took longer than the {} s allowed ({})",
-                self.time_allowed().as_secs(),
-                stuck.join(", ")
-            ),
+            format!("a trial took longer than the {} s allowed ({})", self.time_allowed().as_secs(), stuck.join(", ")),
         ))
     }
 
@@ -467,10 +339,7 @@ impl Trial<'_> {
     }
 
     fn create(&self, role: Role, node: Option<&str>, plan: UnitPlan) -> Action {
-        let key = UnitKey {
-            slot: self.slot,
-            role,
-        };
+        let key = UnitKey { slot: self.slot, role };
         Action::Create(Box::new(UnitSpec {
             key,
             name: key.name(self.snapshot),
@@ -484,29 +353,14 @@ impl Trial<'_> {
         let dependency = &self.snapshot.spec.dependencies[index];
         // A dependency without a kind is refused by the schema, and by the check before freezing.
         let postgres = Box::new(dependency.postgres.clone()?);
-        let plan = UnitPlan::Postgres {
-            dependency: dependency.name.clone(),
-            postgres,
-        };
+        let plan = UnitPlan::Postgres { dependency: dependency.name.clone(), postgres };
         Some(self.create(Role::Dependency(index as u32), self.node, plan))
     }
 
     fn create_target(&self, dependencies: &[&Unit]) -> Action {
-        let names = self
-            .snapshot
-            .spec
-            .dependencies
-            .iter()
-            .map(|dependency| dependency.name.clone());
-        let hosts = names
-            .zip(dependencies)
-            .filter_map(|(name, unit)| Some((name, unit.address.clone()?)))
-            .collect();
-        let plan = UnitPlan::Target {
-            arm: self.slot.arm,
-            hosts,
-            variables: self.connection_variables(dependencies),
-        };
+        let names = self.snapshot.spec.dependencies.iter().map(|dependency| dependency.name.clone());
+        let hosts = names.zip(dependencies).filter_map(|(name, unit)| Some((name, unit.address.clone()?))).collect();
+        let plan = UnitPlan::Target { arm: self.slot.arm, hosts, variables: self.connection_variables(dependencies) };
         self.create(Role::Target, self.node, plan)
     }
 
@@ -517,29 +371,11 @@ impl Trial<'_> {
 
     fn create_generator(&self, dependencies: &[&Unit]) -> Action {
         let plan = programs::generator(self.snapshot, self.slot, dependencies, self.local());
-        let password = Variable {
-            name: programs::PASSWORD_VARIABLE.into(),
-            value: VariableValue::Password,
-        };
-        let variables = if dependencies.is_empty() {
-            Vec::new()
-        } else {
-            vec![password]
-        };
-        let elsewhere = self
-            .snapshot
-            .pool
-            .as_ref()
-            .is_some_and(|pool| pool.generator.is_some());
+        let password = Variable { name: programs::PASSWORD_VARIABLE.into(), value: VariableValue::Password };
+        let variables = if dependencies.is_empty() { Vec::new() } else { vec![password] };
+        let elsewhere = self.snapshot.pool.as_ref().is_some_and(|pool| pool.generator.is_some());
         let node = if elsewhere { None } else { self.node };
-        self.create(
-            Role::Generator,
-            node,
-            UnitPlan::Generator {
-                plan: Box::new(plan),
-                variables,
-            },
-        )
+        self.create(Role::Generator, node, UnitPlan::Generator { plan: Box::new(plan), variables })
     }
 
     fn local(&self) -> bool {
@@ -556,55 +392,36 @@ impl Trial<'_> {
         else {
             return Vec::new();
         };
-        let host = if self.local() {
-            unit.address.clone().unwrap_or_default()
-        } else {
-            dependency.name.clone()
-        };
+        let host = if self.local() { unit.address.clone().unwrap_or_default() } else { dependency.name.clone() };
         let port = unit.port.unwrap_or(5432);
         let (user, database) = (&postgres.user, &postgres.database);
-        let plain = |name: &str, value: String| Variable {
-            name: name.to_owned(),
-            value: VariableValue::Plain(value),
-        };
+        let plain = |name: &str, value: String| Variable { name: name.to_owned(), value: VariableValue::Plain(value) };
         vec![
-            Variable {
-                name: programs::PASSWORD_VARIABLE.into(),
-                value: VariableValue::Password,
-            },
+            Variable { name: programs::PASSWORD_VARIABLE.into(), value: VariableValue::Password },
             plain("PGHOST", host.clone()),
             plain("PGPORT", port.to_string()),
             plain("PGUSER", user.clone()),
             plain("PGDATABASE", database.clone()),
             // Kubernetes replaces the reference: the password is never part of a pod's spec.
-            plain(
-                "DATABASE_URL",
-                format!("postgres://{user}:$(PGPASSWORD)@{host}:{port}/{database}"),
-            ),
+            plain("DATABASE_URL", format!("postgres://{user}:$(PGPASSWORD)@{host}:{port}/{database}")),
         ]
     }
 }
 
 /// Address and port as a URL has them.
 fn join(address: &str, port: u16) -> String {
-    if address.contains(':') {
-        format!("[{address}]:{port}")
-    } else {
-        format!("{address}:{port}")
-    }
+    if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
 }
 
 fn lost(target: &Unit) -> Outcome {
     let description = describe(&target.state);
     match &target.state {
-        UnitState::Failed {
-            kind: FailureKind::OomKilled,
-            ..
-        } => Outcome::LostToTarget(TargetLoss::OomKilled, description),
-        UnitState::Failed {
-            kind: FailureKind::StartError,
-            ..
-        } => Outcome::LostToTarget(TargetLoss::NotStarted, description),
+        UnitState::Failed { kind: FailureKind::OomKilled, .. } => {
+            Outcome::LostToTarget(TargetLoss::OomKilled, description)
+        }
+        UnitState::Failed { kind: FailureKind::StartError, .. } => {
+            Outcome::LostToTarget(TargetLoss::NotStarted, description)
+        }
         _ => Outcome::LostToTarget(TargetLoss::Exited, description),
     }
 }
@@ -612,33 +429,23 @@ fn lost(target: &Unit) -> Outcome {
 /// Someone or something else is removing the unit.
 fn taken_away(unit: &Unit) -> Option<String> {
     if let Some(why) = &unit.disrupted {
-        return Some(format!(
-            "the {} is being disrupted: {why}",
-            failure::part(unit)
-        ));
+        return Some(format!("the {} is being disrupted: {why}", failure::part(unit)));
     }
-    unit.deleting
-        .then(|| format!("the {} is being deleted from outside", failure::part(unit)))
+    unit.deleting.then(|| format!("the {} is being deleted from outside", failure::part(unit)))
 }
 
 fn describe(state: &UnitState) -> String {
     match state {
         UnitState::Pending(Waiting::Starting) => "is starting".into(),
-        UnitState::Pending(
-            Waiting::Node(why) | Waiting::Image(why) | Waiting::Config(why) | Waiting::Start(why),
-        ) => format!("waits: {why}"),
+        UnitState::Pending(Waiting::Node(why) | Waiting::Image(why) | Waiting::Config(why) | Waiting::Start(why)) => {
+            format!("waits: {why}")
+        }
         UnitState::Running { ready: true } => "is running".into(),
         UnitState::Running { ready: false } => "is running, not ready".into(),
         UnitState::Succeeded => "ended with exit code 0".into(),
-        UnitState::Failed {
-            kind,
-            exit_code,
-            message,
-        } => {
+        UnitState::Failed { kind, exit_code, message } => {
             let code = exit_code.map_or_else(String::new, |code| format!(", exit code {code}"));
-            format!("failed ({kind:?}{code}) {message}")
-                .trim_end()
-                .to_owned()
+            format!("failed ({kind:?}{code}) {message}").trim_end().to_owned()
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Every row of the table of failures: what the API shows, and what the planner is told.
 
+// Fixtures are code of tests, too.
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
+
 use gaugeblock_crds::names;
 use gaugeblock_measurement::plan::Watch;
-use gaugeblock_planner::{
-    Role, Slot, Unit, UnitKey, UnitState, Waiting, observe,
-    observed::FailureKind,
-};
+use gaugeblock_planner::{Role, Slot, Unit, UnitKey, UnitState, Waiting, observe, observed::FailureKind};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::{Value, json};
 
@@ -46,15 +46,15 @@ fn what_the_api_shows_becomes_what_the_planner_sees() {
             waiting("RunContainerError", "no such file"),
             pending(Waiting::Start("RunContainerError: no such file".into())),
         ),
-        (
-            "crashing",
-            waiting("CrashLoopBackOff", ""),
-            pending(Waiting::Start("CrashLoopBackOff".into())),
-        ),
+        ("crashing", waiting("CrashLoopBackOff", ""), pending(Waiting::Start("CrashLoopBackOff".into()))),
         (
             "command not found",
             terminated(128, "StartError", "exec: \"nope\": not found"),
-            failed(FailureKind::StartError, Some(128), "container target could not be started: exec: \"nope\": not found"),
+            failed(
+                FailureKind::StartError,
+                Some(128),
+                "container target could not be started: exec: \"nope\": not found",
+            ),
         ),
         (
             "killed for memory",
@@ -84,12 +84,18 @@ fn what_the_api_shows_becomes_what_the_planner_sees() {
         ),
         (
             "deadline of the pod",
-            with(terminated(137, "Error", ""), &json!({ "phase": "Failed", "reason": "DeadlineExceeded", "message": "too long" })),
+            with(
+                terminated(137, "Error", ""),
+                &json!({ "phase": "Failed", "reason": "DeadlineExceeded", "message": "too long" }),
+            ),
             failed(FailureKind::DeadlineExceeded, None, "DeadlineExceeded: too long"),
         ),
         (
             "evicted, with misleading container states",
-            with(terminated(0, "Completed", ""), &json!({ "phase": "Failed", "reason": "Evicted", "message": "low on memory" })),
+            with(
+                terminated(0, "Completed", ""),
+                &json!({ "phase": "Failed", "reason": "Evicted", "message": "low on memory" }),
+            ),
             failed(FailureKind::Lost, None, "Evicted: low on memory"),
         ),
         (
@@ -219,9 +225,12 @@ fn a_deleted_pod_is_being_deleted() {
 
 #[test]
 fn a_node_is_usable_when_it_is_ready_and_not_cordoned() {
-    let view = observe::node(&node("True", json!({
-        "taints": [{ "key": "dedicated", "value": "bench", "effect": "NoSchedule" }]
-    })));
+    let view = observe::node(&node(
+        "True",
+        json!({
+            "taints": [{ "key": "dedicated", "value": "bench", "effect": "NoSchedule" }]
+        }),
+    ));
     assert_eq!(view.name, "node-b");
     assert!(view.usable);
     assert_eq!(view.taints, [("dedicated".into(), "bench".into(), "NoSchedule".into())]);
@@ -236,7 +245,7 @@ fn what_ran_on_a_lost_node_is_disrupted() {
     pod.spec.as_mut().unwrap().node_name = Some("node-b".into());
     let after = |nodes: &[Node]| {
         let mut units = [seen(&pod)];
-        observe::mark_lost(&mut units, nodes.iter());
+        observe::mark_lost(&mut units, &nodes.iter().collect::<Vec<_>>());
         units[0].disrupted.clone()
     };
     assert_eq!(after(&[node("True", json!({}))]), None);
@@ -251,7 +260,7 @@ fn a_pod_on_a_node_that_is_new_is_not_lost() {
     let mut pod = pod("target", json!({ "phase": "Pending" }));
     pod.spec.as_mut().unwrap().node_name = Some("new".into());
     let mut units = [seen(&pod)];
-    observe::mark_lost(&mut units, [].iter());
+    observe::mark_lost(&mut units, &[]);
     assert_eq!(units[0].disrupted, None);
 }
 

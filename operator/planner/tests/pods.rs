@@ -1,5 +1,8 @@
 //! The pods of a run: what is in them, and what never is.
 
+// Fixtures are code of tests, too.
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
+
 use std::time::Duration;
 
 use gaugeblock_crds::{BenchmarkPoolSpec, BenchmarkRunSpec, dependency::Postgres, names};
@@ -38,12 +41,7 @@ fn the_same_plan_gives_the_same_pod() {
 #[test]
 fn every_pod_keeps_the_ground_rules() {
     let run = run_of(&target(json!({})));
-    for pod in [
-        target_pod(&run),
-        build(&run, postgres_plan(json!({}))),
-        sampler_pod(&run),
-        generator_pod(&run),
-    ] {
+    for pod in [target_pod(&run), build(&run, postgres_plan(json!({}))), sampler_pod(&run), generator_pod(&run)] {
         let name = pod.metadata.name.clone().unwrap();
         assert!(name.len() <= 63, "{name}");
         let spec = spec(&pod);
@@ -161,7 +159,7 @@ fn a_template_is_completed_and_not_replaced() {
                         { "matchExpressions": [{ "key": "disk", "operator": "In", "values": ["ssd"] }] },
                         { "matchExpressions": [{ "key": "disk", "operator": "In", "values": ["nvme"] }] }
                     ] } } },
-                "volumes": [{ "name": "scratch", "emptyDir": { "sizeLimit": 1048576 } }],
+                "volumes": [{ "name": "scratch", "emptyDir": { "sizeLimit": 65_536 } }],
                 "containers": [
                     { "name": "proxy", "image": "proxy:1" },
                     { "name": "target", "image": "ignored:1",
@@ -179,11 +177,10 @@ fn a_template_is_completed_and_not_replaced() {
     assert_eq!(target.image.as_deref(), Some("example/todo:1"));
     assert_eq!(target.liveness_probe, None);
     assert_eq!(target.volume_mounts.as_ref().unwrap()[0].mount_path, "/tmp");
-    assert_eq!(spec.containers[1], Container {
-        name: "proxy".into(),
-        image: Some("proxy:1".into()),
-        ..Container::default()
-    });
+    assert_eq!(
+        spec.containers[1],
+        Container { name: "proxy".into(), image: Some("proxy:1".into()), ..Container::default() }
+    );
     assert_eq!(spec.restart_policy.as_deref(), Some("Never"));
     assert_eq!(spec.node_name, None);
     assert_eq!(spec.automount_service_account_token, Some(true), "it was asked for");
@@ -293,10 +290,8 @@ fn postgres_gets_its_settings_its_scripts_in_order_and_its_storage() {
     let volumes = spec.volumes.as_ref().unwrap();
     assert_eq!(volumes[0].empty_dir.as_ref().unwrap().medium.as_deref(), Some("Memory"));
     let sources = volumes[2].projected.as_ref().unwrap().sources.as_ref().unwrap();
-    let paths: Vec<_> = sources
-        .iter()
-        .map(|one| one.config_map.as_ref().unwrap().items.as_ref().unwrap()[0].path.as_str())
-        .collect();
+    let paths: Vec<_> =
+        sources.iter().map(|one| one.config_map.as_ref().unwrap().items.as_ref().unwrap()[0].path.as_str()).collect();
     assert_eq!(paths, ["00-tables.sql", "01-rows.sql", "02-more.sql.gz"]);
     assert_eq!(spec.hostname.as_deref(), Some("db"));
     let resources = container.resources.as_ref().unwrap();
@@ -325,35 +320,24 @@ fn whole_cpus_with_equal_limits_are_exclusive() {
 #[test]
 fn what_costs_exclusive_cpus_is_said_in_a_sentence() {
     let template = |spec: Value| target(json!({ "podTemplate": { "spec": spec } }));
-    let container = |resources: Value| {
-        template(json!({ "containers": [{ "name": "target", "resources": resources }] }))
-    };
+    let container =
+        |resources: Value| template(json!({ "containers": [{ "name": "target", "resources": resources }] }));
     for (target, words) in [
-        (
-            target(json!({ "resources": { "cpu": "1500m", "memory": "64Mi" } })),
-            "cpu: 1500m is no whole number",
-        ),
+        (target(json!({ "resources": { "cpu": "1500m", "memory": "64Mi" } })), "cpu: 1500m is no whole number"),
         (target(json!({ "resources": { "cpu": "500m", "memory": "64Mi" } })), "cpu: 500m is no whole"),
         (
-            container(json!({ "requests": { "cpu": "1", "memory": "64Mi" }, "limits": { "cpu": "2", "memory": "64Mi" } })),
+            container(
+                json!({ "requests": { "cpu": "1", "memory": "64Mi" }, "limits": { "cpu": "2", "memory": "64Mi" } }),
+            ),
             "container target requests cpu: 1, but its limit is 2",
         ),
-        (
-            container(json!({ "requests": { "memory": "64Mi" } })),
-            "container target has no memory limit",
-        ),
-        (
-            template(json!({ "containers": [{ "name": "side", "image": "side:1" }] })),
-            "container side has no cpu limit",
-        ),
+        (container(json!({ "requests": { "memory": "64Mi" } })), "container target has no memory limit"),
+        (template(json!({ "containers": [{ "name": "side", "image": "side:1" }] })), "container side has no cpu limit"),
         (
             template(json!({ "initContainers": [{ "name": "first", "resources": { "limits": { "cpu": "1" } } }] })),
             "container first has no memory limit",
         ),
-        (
-            template(json!({ "resources": { "limits": { "cpu": "2" } } })),
-            "the pod has resources of its own",
-        ),
+        (template(json!({ "resources": { "limits": { "cpu": "2" } } })), "the pod has resources of its own"),
     ] {
         let why = exclusive_cpus_of(&run_of(&target), 0).unwrap_err();
         assert!(why.starts_with(words), "{why}");
@@ -424,13 +408,7 @@ fn unit(run: &Snapshot, plan: UnitPlan) -> UnitSpec {
         UnitPlan::Generator { .. } => Role::Generator,
     };
     let key = UnitKey { slot: Slot { block: 2, attempt: 1, arm: 0, stage: 0 }, role };
-    UnitSpec {
-        key,
-        name: key.name(run),
-        plan,
-        node: Some("bench-1".into()),
-        deadline: Duration::from_millis(300_500),
-    }
+    UnitSpec { key, name: key.name(run), plan, node: Some("bench-1".into()), deadline: Duration::from_millis(300_500) }
 }
 
 fn try_build(run: &Snapshot, plan: UnitPlan) -> Result<Pod, PodError> {
@@ -446,11 +424,7 @@ fn password() -> Vec<Variable> {
 }
 
 fn target_plan() -> UnitPlan {
-    UnitPlan::Target {
-        arm: 0,
-        hosts: vec![("db".into(), "198.18.2.7".into())],
-        variables: password(),
-    }
+    UnitPlan::Target { arm: 0, hosts: vec![("db".into(), "198.18.2.7".into())], variables: password() }
 }
 
 fn target_pod(run: &Snapshot) -> Pod {
@@ -529,9 +503,7 @@ fn nodes_allowed(pod: &Pod) -> Vec<String> {
 
 fn env(pod: &Pod) -> Vec<(String, String)> {
     let env = spec(pod).containers[0].env.clone().unwrap_or_default();
-    env.into_iter()
-        .map(|one| (one.name, one.value.unwrap_or_else(|| "<secret>".into())))
-        .collect()
+    env.into_iter().map(|one| (one.name, one.value.unwrap_or_else(|| "<secret>".into()))).collect()
 }
 
 /// Undoes the kubelet's escape, for a value without references to variables.

@@ -42,6 +42,8 @@ impl Group {
             | MetricName::ClosedLatencyP50
             | MetricName::ClosedLatencyP99
             | MetricName::ErrorShare
+            | MetricName::SendLatenessP50
+            | MetricName::SendLatenessP99
             | MetricName::ReceivedBytes => Self::Load,
             MetricName::CpuPerRequest
             | MetricName::CpuPerRequestSaturated
@@ -74,6 +76,8 @@ pub const fn label(metric: MetricName) -> &'static str {
         MetricName::LatencyMean => "latency mean",
         MetricName::ClosedLatencyP50 => "latency p50 (closed loop)",
         MetricName::ClosedLatencyP99 => "latency p99 (closed loop)",
+        MetricName::SendLatenessP50 => "sent late p50 (generator)",
+        MetricName::SendLatenessP99 => "sent late p99 (generator)",
         MetricName::ErrorShare => "errors",
         MetricName::ReceivedBytes => "bytes received",
         MetricName::CpuPerRequest => "CPU per request",

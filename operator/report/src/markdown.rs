@@ -19,10 +19,8 @@ pub fn render(report: &Report) -> String {
         (None, None) => "no verdict".to_owned(),
     };
     let _ = writeln!(out, "# {}: {verdict}\n", escape(&report.name));
-    for sentence in [&report.summary, &report.message].into_iter().flatten() {
-        if !out.contains(sentence.as_str()) {
-            let _ = writeln!(out, "{}\n", escape(sentence));
-        }
+    for sentence in report.sentences() {
+        let _ = writeln!(out, "{}\n", escape(sentence));
     }
     gates(report, &mut out);
     for table in tables(report) {
@@ -87,8 +85,8 @@ fn about(report: &Report, out: &mut String) {
     let _ = writeln!(out, "## About this run\n");
     let mut facts = vec![("run", format!("{}/{} ({})", report.namespace, report.name, report.uid))];
     if let Some(started) = &report.started {
-        let finished = report.finished.as_deref().unwrap_or("not yet");
-        facts.push(("started – finished", format!("{started} – {finished}")));
+        let finished = report.finished.as_deref().map_or("not yet".to_owned(), words::instant);
+        facts.push(("started – finished", format!("{} – {finished}", words::instant(started))));
     }
     facts.push(("seed", report.seed.clone()));
     facts.push(("made by", report.program.clone()));
@@ -126,8 +124,8 @@ fn evidence(report: &Report, out: &mut String) {
     let exclusive = &evidence.exclusive;
     let _ = writeln!(
         out,
-        "- target on CPUs {}: for itself in {} trials, shared in {}, not known in {}",
-        if evidence.target_cpus.is_empty() { "–".to_owned() } else { escape(&evidence.target_cpus.join(", ")) },
+        "- target on {}: for itself in {} trials, shared in {}, not known in {}",
+        if evidence.target_cpus.is_empty() { "unknown CPUs".to_owned() } else { escape(&evidence.target_cpus.join(", ")) },
         exclusive.yes,
         exclusive.no,
         exclusive.unknown
@@ -139,11 +137,11 @@ fn evidence(report: &Report, out: &mut String) {
         let by: Vec<String> = limit.by.iter().map(|(by, count)| format!("{} ({count}×)", words::limited_by(*by))).collect();
         let _ = writeln!(
             out,
-            "- {}, {}: limited by {}. {}",
+            "- {}, {}: limited by {}: {}",
             escape(&limit.scenario),
             escape(&limit.arm),
             by.join(", "),
-            escape(&limit.evidence.join(" "))
+            escape(&limit.evidence.join("; "))
         );
     }
     if let Some(ratio) = evidence.speed_ratio {

@@ -144,14 +144,7 @@ impl Report {
     pub fn of(input: Input<'_>) -> Self {
         let Input { snapshot, status, judgement, trials, records } = input;
         let spec = &snapshot.spec;
-        let mut findings: Vec<String> = judgement
-            .map(|judgement| judgement.findings.iter().map(|finding| finding.sentence.clone()).collect())
-            .unwrap_or_default();
-        for finding in &status.findings {
-            if !findings.contains(finding) {
-                findings.push(finding.clone());
-            }
-        }
+        let findings = findings(status, judgement);
         Self {
             report_version: REPORT_VERSION,
             program: concat!("gaugeblock ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -190,10 +183,34 @@ impl Report {
         self.arms.iter().filter(|arm| !arm.baseline)
     }
 
+    /// What was found, then what is said about the run's course where it says something else.
+    pub fn sentences(&self) -> impl Iterator<Item = &str> {
+        let message = self.message.as_ref().filter(|message| Some(*message) != self.summary.as_ref());
+        self.summary.iter().chain(message).map(String::as_str)
+    }
+
     /// The scenario of this name.
     pub fn scenario(&self, name: &str) -> Option<&ScenarioView> {
         self.scenarios.iter().find(|scenario| scenario.name == name)
     }
+}
+
+/// What concerns the run as a whole: what was said of a single metric stands beside it.
+fn findings(status: &BenchmarkRunStatus, judgement: Option<&RunJudgement>) -> Vec<String> {
+    let of_run = judgement.into_iter().flat_map(|judgement| &judgement.findings);
+    let mut findings: Vec<String> = of_run.map(|finding| finding.sentence.clone()).collect();
+    let of_metrics = judgement.into_iter().flat_map(|judgement| &judgement.judgements);
+    let said: Vec<&str> = of_metrics
+        .flat_map(|judgement| judgement.findings.iter().map(|finding| finding.sentence.as_str()))
+        .collect();
+    for finding in &status.findings {
+        // The status shortens what is long.
+        let is_said = said.iter().any(|sentence| sentence.starts_with(finding.as_str()));
+        if !is_said && !findings.contains(finding) {
+            findings.push(finding.clone());
+        }
+    }
+    findings
 }
 
 fn arms(snapshot: &Snapshot, status: &BenchmarkRunStatus) -> Vec<Arm> {

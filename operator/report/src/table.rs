@@ -212,13 +212,12 @@ fn judged(row: &Row, comparison: Option<&Comparison>) -> [Cell; 4] {
 }
 
 fn range(interval: Interval, scale: Scale, row: &Row) -> String {
-    let end = |value| number::change(value, scale, row.unit);
-    match scale {
-        // One percent sign is enough.
-        Scale::Relative => {
-            format!("{} … {}", end(interval.low).trim_end_matches(" %"), end(interval.high))
-        }
-        Scale::Absolute => format!("{} … {}", end(interval.low), end(interval.high)),
+    let low = number::change(interval.low, scale, row.unit);
+    let high = number::change(interval.high, scale, row.unit);
+    // Of two equal units one is enough.
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((low, one)), Some((_, other))) if one == other => format!("{low} … {high}"),
+        _ => format!("{low} … {high}"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use comfy_table::{
     Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets::UTF8_FULL_CONDENSED,
 };
-use gaugeblock_crds::{run::Purpose, status::RunVerdict};
+use gaugeblock_crds::status::RunVerdict;
 
 use crate::{
     model::Report,
@@ -121,19 +121,14 @@ fn verdict(report: &Report, style: Style, out: &mut String) {
     for section in &report.sections {
         gates(section, style, out);
     }
-    let head = match (report.verdict, report.reason, report.purpose) {
-        (Some(verdict), _, _) => paint(words::verdict(verdict), Ink::Of(Tone::of(verdict)), style),
-        (None, Some(reason), _) => paint(reason.name(), Ink::Bold, style),
-        (None, None, Purpose::Gate | Purpose::Study) => paint("no verdict", Ink::Bold, style),
+    let head = match (report.verdict, report.reason) {
+        (Some(verdict), _) => paint(words::verdict(verdict), Ink::Of(Tone::of(verdict)), style),
+        (None, Some(reason)) => paint(reason.name(), Ink::Bold, style),
+        (None, None) => paint("no verdict", Ink::Bold, style),
     };
     let _ = writeln!(out, "{}: {head}", paint(&report.name, Ink::Bold, style));
-    for sentence in [&report.summary, &report.message].into_iter().flatten() {
-        if report.message.as_ref() != report.summary.as_ref() || Some(sentence) == report.summary.as_ref() {
-            let _ = writeln!(out, "{sentence}");
-            if report.message == report.summary {
-                break;
-            }
-        }
+    for sentence in report.sentences() {
+        let _ = writeln!(out, "{sentence}");
     }
 }
 
@@ -144,15 +139,10 @@ fn gates(section: &Section, style: Style, out: &mut String) {
             if comparison.verdict == RunVerdict::NoChange {
                 continue;
             }
-            let scenario = section.scenario.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+            let place = section.scenario.as_deref().unwrap_or("every trial");
             let verdict = paint(words::verdict(comparison.verdict), Ink::Of(Tone::of(comparison.verdict)), style);
             let sentence = comparison.sentences.first().map_or("", String::as_str);
-            let _ = writeln!(
-                out,
-                "{verdict}  {scenario}{} of {}: {sentence}",
-                crate::group::label(row.metric),
-                comparison.arm
-            );
+            let _ = writeln!(out, "{verdict}  {place}, {}: {sentence}", comparison.arm);
         }
     }
 }

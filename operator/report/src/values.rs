@@ -74,39 +74,29 @@ pub fn clean(trials: &[TrialSummary]) -> BTreeSet<Slot> {
         .collect()
 }
 
-/// Values by subject and arm, one per block: the stages of one trial that measured the same thing
-/// (such as the start, which every stage has) count once, by their mean.
+/// Values by subject and arm, one per block. What every stage of a trial has, such as the start,
+/// counts once: its first stage's, as where it is judged.
 pub fn gather(trials: &[TrialSummary]) -> BTreeMap<Subject, BTreeMap<u32, Vec<f64>>> {
     let clean = clean(trials);
-    let mut stages: BTreeMap<Subject, BTreeMap<u32, BTreeMap<u32, Vec<f64>>>> = BTreeMap::new();
-    for trial in trials.iter().filter(|trial| clean.contains(&trial.slot)) {
+    let mut counted: Vec<&TrialSummary> =
+        trials.iter().filter(|trial| clean.contains(&trial.slot)).collect();
+    counted.sort_by_key(|trial| trial.slot);
+    let mut seen: BTreeSet<(Subject, u32, u32)> = BTreeSet::new();
+    let mut gathered: BTreeMap<Subject, BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
+    for trial in counted {
         for value in trial.metrics.iter().filter(|value| value.value.is_finite()) {
             let subject = Subject {
                 scenario: value.scenario.clone(),
                 metric: value.metric,
                 request: value.request.clone(),
             };
-            stages
-                .entry(subject)
-                .or_default()
-                .entry(trial.slot.arm)
-                .or_default()
-                .entry(trial.slot.block)
-                .or_default()
-                .push(value.value);
+            let (block, arm) = (trial.slot.block, trial.slot.arm);
+            if seen.insert((subject.clone(), block, arm)) {
+                gathered.entry(subject).or_default().entry(arm).or_default().push(value.value);
+            }
         }
     }
-    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
-    stages
-        .into_iter()
-        .map(|(subject, arms)| {
-            let arms = arms
-                .into_iter()
-                .map(|(arm, blocks)| (arm, blocks.into_values().map(mean).collect()))
-                .collect();
-            (subject, arms)
-        })
-        .collect()
+    gathered
 }
 
 #[cfg(test)]

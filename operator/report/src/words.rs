@@ -51,6 +51,16 @@ pub fn dependency(dependency: &Dependency) -> String {
     }
 }
 
+/// An instant of RFC 3339 without the fraction of its second.
+pub fn instant(text: &str) -> String {
+    match text.split_once('.') {
+        Some((whole, fraction)) => {
+            format!("{whole}{}", fraction.trim_start_matches(|c: char| c.is_ascii_digit()))
+        }
+        None => text.to_owned(),
+    }
+}
+
 /// What limited a window.
 pub const fn limited_by(by: LimitedBy) -> &'static str {
     match by {

@@ -8,6 +8,7 @@ use std::{
 pub mod accounts;
 pub mod container;
 pub mod kubepods;
+pub mod members;
 pub mod version1;
 pub mod version2;
 

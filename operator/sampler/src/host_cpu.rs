@@ -32,7 +32,7 @@ impl HostCpus {
     /// Adds a sample.
     pub fn sample(&mut self, at: UnixNanos, buffer: &mut Buffer) -> std::io::Result<()> {
         // The CPUs' lines come first; nothing behind them is asked for.
-        let table = self.file.read_until(buffer, |text| text.contains("\nintr"))?;
+        let table = self.file.read_until(buffer, |text, whole| whole || text.contains("\nintr"))?;
         for series in &mut self.series {
             if let Some(times) = times(table, series.cpu) {
                 series.at.push(at);

@@ -25,26 +25,36 @@ impl KernelFile {
         File::open(path).map(Self)
     }
 
-    /// The whole content, bytes outside ASCII replaced by `?` (a process may name itself anything).
+    /// The whole content of a file that the kernel writes at once, as nearly all of them (`single_open`,
+    /// `seq_show` of kernfs): what is shorter than asked for is all. Bytes outside ASCII are replaced by `?`
+    /// (a process may name itself anything).
     pub fn read<'a>(&self, buffer: &'a mut Buffer) -> io::Result<&'a str> {
-        self.read_until(buffer, |_| false)
+        self.read_until(buffer, |_, whole| whole)
     }
 
-    /// Content from the beginning until `enough` says so of what there is, or the end. Kernel
-    /// tables come in pieces of a page: what is not asked for is not made.
-    pub fn read_until<'a>(&self, buffer: &'a mut Buffer, enough: impl Fn(&str) -> bool) -> io::Result<&'a str> {
+    /// The whole content of a list that the kernel hands out piece by piece.
+    pub fn read_list<'a>(&self, buffer: &'a mut Buffer) -> io::Result<&'a str> {
+        self.read_until(buffer, |_, _| false)
+    }
+
+    /// Content from the beginning until `enough` says so of what there is (and of whether the last
+    /// piece was shorter than asked for), or the end. What is not asked for is not made.
+    pub fn read_until<'a>(&self, buffer: &'a mut Buffer, enough: impl Fn(&str, bool) -> bool) -> io::Result<&'a str> {
         let mut length = 0;
         loop {
             if length == buffer.0.len() {
                 buffer.0.resize(length * 2, 0);
             }
+            let space = buffer.0.len() - length;
             match self.0.read_at(&mut buffer.0[length..], length as u64) {
                 Ok(0) => break,
                 Ok(count) => {
                     let new = &mut buffer.0[length..length + count];
-                    new.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
+                    if !new.is_ascii() {
+                        new.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
+                    }
                     length += count;
-                    if enough(ascii(&buffer.0[..length])?) {
+                    if enough(ascii(&buffer.0[..length])?, count < space) {
                         break;
                     }
                 }

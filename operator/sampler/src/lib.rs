@@ -26,6 +26,7 @@ pub mod arguments;
 pub mod cgroup;
 pub mod clock;
 pub mod cpu_set;
+pub mod door;
 pub mod exclusivity;
 pub mod fingerprint;
 pub mod host_cpu;

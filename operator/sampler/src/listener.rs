@@ -1,8 +1,9 @@
-//! Whether something listens on the target's port, seen from the target's own `/proc/PID/net`.
+//! The sockets that listen in the target's network namespace, and the namespace's addresses, from its
+//! own `/proc/PID/net`, which shows them to everybody (`proc_net.c`).
 //!
-//! `/proc/PID/net` shows the network namespace of the process to everybody (`proc_net.c`), so no
-//! connection has to be tried, which on an address that is not yet routed would be sent again only
-//! after a second.
+//! Reading the table of sockets walks the whole machine's table of connections (a millisecond and
+//! more), so it is not what a start is timed by: it tells whose a socket is, and finds a target that listens where
+//! nobody can reach it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -45,14 +46,12 @@ impl Listeners {
         !self.tables.is_empty()
     }
 
-    /// The sockets that listen on the port (several, with `SO_REUSEPORT`).
-    ///
-    /// The kernel lists listening sockets first (`tcp_seq_start`), so a table of thousands of
-    /// connections is read no further than its first other socket.
+    /// The sockets that listen on the port (several, with `SO_REUSEPORT`). The kernel lists listening
+    /// sockets first: the table is read no further than its first other socket.
     pub fn find(&self, buffer: &mut Buffer) -> Vec<Listener> {
         let mut found = Vec::new();
         for table in &self.tables {
-            let text = table.read_until(buffer, |text| {
+            let text = table.read_until(buffer, |text, _| {
                 text.lines().skip(1).any(|line| state(line).is_some_and(|state| state != LISTEN))
             });
             found.extend(text.unwrap_or_default().lines().skip(1).filter_map(|line| parse(line, self.port)));
@@ -87,23 +86,24 @@ fn parse_address(text: &str) -> Option<IpAddr> {
     }
 }
 
-/// Where to reach a socket from outside its namespace, or on this machine when `local`.
-///
-/// A pod's address is the first local one that is not the loopback's.
-pub fn reachable_address(proc: &Proc, process: ProcessId, listener: Listener, local: bool) -> Option<IpAddr> {
-    let bound = listener.address;
-    if !bound.is_unspecified() {
-        return (local || !bound.is_loopback()).then_some(bound);
-    }
+/// Addresses at which a process can be reached: a pod's own, at most one of each family, or, when
+/// `local`, this machine's loopback.
+pub fn addresses(proc: &Proc, process: ProcessId, local: bool) -> Vec<IpAddr> {
     if local {
-        return Some(Ipv4Addr::LOCALHOST.into());
+        return vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
     }
     let table = |name: &str| read_once(&proc.path(process, name)).unwrap_or_default();
-    local_addresses(&table("net/fib_trie"))
-        .into_iter()
-        .map(IpAddr::from)
-        .chain(global_addresses(&table("net/if_inet6")).into_iter().map(IpAddr::from))
-        .next()
+    let version4 = local_addresses(&table("net/fib_trie")).into_iter().map(IpAddr::from).next();
+    let version6 = global_addresses(&table("net/if_inet6")).into_iter().map(IpAddr::from).next();
+    version4.into_iter().chain(version6).collect()
+}
+
+impl Listener {
+    /// An address to reach it at, other than [`addresses`]: that which it is bound to.
+    pub fn reachable(&self, local: bool) -> Option<IpAddr> {
+        let elsewhere = !self.address.is_unspecified() && (local || !self.address.is_loopback());
+        elsewhere.then_some(self.address)
+    }
 }
 
 /// Local IPv4 addresses of a namespace, without loopback, from its `fib_trie`.

@@ -5,9 +5,10 @@ use std::{collections::HashMap, path::Path};
 use crate::{
     cgroup::{
         Tree,
-        container::{is_sandbox_command, processes},
+        container::is_sandbox_command,
         folders,
         kubepods::{Kubepods, PodFolder, container_id},
+        members::Members,
     },
     cpu_set::CpuSet,
     exclusivity::Other,
@@ -48,7 +49,7 @@ impl Neighbours {
         if let Some(sandbox) = self.sandboxes.get(id) {
             return *sandbox;
         }
-        let processes = processes(&node.tree.lookup().join(path), "cgroup.procs", buffer).unwrap_or_default();
+        let processes = Members::processes(node.tree.lookup().join(path)).read(buffer).unwrap_or_default();
         let Some(first) = processes.first() else {
             return true;
         };

@@ -22,6 +22,9 @@ use crate::{
     process::Proc,
 };
 
+/// Samples after which the containers are listed anew, whatever the number of links.
+const LIST: u64 = 10;
+
 /// Where to look: the tree and the processes of the node.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -46,6 +49,7 @@ pub struct Pod {
     /// Its containers in the order in which they appeared, the sandbox too.
     pub containers: Vec<Container>,
     looked: bool,
+    samples: u64,
 }
 
 /// A pod's folder that was found.
@@ -72,6 +76,7 @@ impl Pod {
             found: None,
             containers: Vec::new(),
             looked: false,
+            samples: 0,
         }
     }
 
@@ -105,10 +110,11 @@ impl Pod {
 
     /// Adds a sample of every container that runs.
     pub fn sample(&mut self, buffer: &mut Buffer, notes: &mut Notes) {
-        // A container replaced by another leaves the number of links as it was: list anew.
-        self.list(true);
+        // A container replaced by another leaves the number of links as it was: list anew, now and then.
+        self.samples += 1;
+        self.list(self.samples % LIST == 0);
         for container in &mut self.containers {
-            container.sample(&self.node.tree, &self.node.proc, buffer, notes);
+            container.sample(&self.node.proc, buffer, notes);
         }
     }
 
@@ -116,7 +122,7 @@ impl Pod {
     pub fn sample_ended(&mut self, buffer: &mut Buffer, notes: &mut Notes) {
         for container in &mut self.containers {
             if !container.has_ended() && container.program().is_some_and(Program::has_ended) {
-                container.sample(&self.node.tree, &self.node.proc, buffer, notes);
+                container.sample(&self.node.proc, buffer, notes);
             }
         }
     }
@@ -140,7 +146,7 @@ impl Pod {
     /// Reads private memory of every container once, where that is permitted.
     pub fn read_private(&mut self, buffer: &mut Buffer, notes: &mut Notes) {
         for container in &mut self.containers {
-            container.read_private(&self.node.tree, &self.node.proc, buffer, notes);
+            container.read_private(&self.node.proc, buffer, notes);
         }
     }
 
@@ -207,7 +213,7 @@ impl Pod {
             };
             if self.containers.iter().all(|container| container.id != id) {
                 let path: PathBuf = found.folder.path.join(&name);
-                self.containers.push(Container::new(id, path, self.looked));
+                self.containers.push(Container::new(id, path, self.looked, &self.node.tree));
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Run-queue wait and involuntary context switches of a container, summed over its tasks.
 //!
 //! The kernel keeps both for each task only (`/proc/TID/schedstat`, `/proc/TID/status`), and forgets
-//! them when the task ends; the ledger keeps the last reading of those. Reading a task costs about
-//! 7 µs, so a container with many is read in turns: its sum then lags by a few samples, the same at both ends
-//! of a window.
+//! them when the task ends; the ledger keeps the last reading of those. A container with many tasks is
+//! read in turns: its sum then lags by a few samples, the same at both ends of a window. `status` costs
+//! five times as much as `schedstat` (3.4 and 0.7 µs), so its turns are shorter.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,10 @@ use crate::{
     process::{Proc, ProcessId},
 };
 
-/// Tasks read for one sample: 60 µs of ten times a second are 0.06 % of a CPU.
+/// Tasks whose waiting is read for one sample.
 const TURN: usize = 8;
+/// Tasks whose switches are read for one sample.
+const SWITCHES_TURN: usize = 2;
 /// Tasks kept open, at two files each, far below the 1,024 files that a container may open.
 const MOST: usize = 256;
 
@@ -24,6 +26,7 @@ pub struct Tasks {
     /// In which turn each comes; a prefix of the list was read last.
     order: Vec<ProcessId>,
     next: usize,
+    next_switches: usize,
     ended: Counts,
     overflow: bool,
 }
@@ -64,7 +67,13 @@ impl Tasks {
         for _ in 0..TURN.min(self.order.len()) {
             self.next = (self.next + 1) % self.order.len();
             if let Some(task) = self.alive.get_mut(&self.order[self.next]) {
-                task.refresh(buffer);
+                task.read_wait(buffer);
+            }
+        }
+        for _ in 0..SWITCHES_TURN.min(self.order.len()) {
+            self.next_switches = (self.next_switches + 1) % self.order.len();
+            if let Some(task) = self.alive.get_mut(&self.order[self.next_switches]) {
+                task.read_switches(buffer);
             }
         }
         self.alive.values().fold(self.ended, |sum, task| sum.plus(task.counts))
@@ -88,7 +97,7 @@ impl Tasks {
             lives
         });
         self.order.retain(|task| self.alive.contains_key(task));
-        self.next = 0;
+        (self.next, self.next_switches) = (0, 0);
     }
 }
 
@@ -108,17 +117,21 @@ impl Task {
             status: KernelFile::open(&proc.path(task, "status")).ok()?,
             counts: Counts::default(),
         };
-        task.refresh(buffer);
+        task.read_wait(buffer);
+        task.read_switches(buffer);
         Some(task)
     }
 
-    fn refresh(&mut self, buffer: &mut Buffer) {
+    fn read_wait(&mut self, buffer: &mut Buffer) {
         // A task that ended between the list and here keeps its last counts.
         if let Ok(line) = self.schedstat.read(buffer)
             && let Some(wait) = line.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok())
         {
             self.counts.run_wait = wait;
         }
+    }
+
+    fn read_switches(&mut self, buffer: &mut Buffer) {
         if let Ok(table) = self.status.read(buffer)
             && let Some(switches) = keyed(table, "nonvoluntary_ctxt_switches")
         {

@@ -164,7 +164,7 @@ impl<'a> Watcher<'a> {
         };
         let answered = start.is_answering();
         let Self { target, proc, .. } = self;
-        start.look(self.plan, proc, |inode| target.owns_socket(proc, inode), &mut self.buffer, &mut self.notes);
+        start.look(self.plan, |inode| target.owns_socket(proc, inode), &mut self.buffer, &mut self.notes);
         if !answered && start.is_answering() {
             self.target.settle(self.proc, &mut self.notes);
             self.others.iter_mut().for_each(|other| other.settle(self.proc, &mut self.notes));

@@ -33,9 +33,16 @@ pub fn two_sided_quantile(p: f64, df: f64) -> f64 {
     if p >= 1.0 {
         return 0.0;
     }
-    // Both logarithms are nearly linear in each other far out, so the root is found in few steps.
+    // Between the normal (df = ∞) and the Cauchy (df = 1) quantile both logarithms are nearly linear
+    // in each other, so the root is found in few steps.
+    let (low, high) = if df < 1.0 {
+        (-40.0, 300.0)
+    } else {
+        let cauchy = 1.0 / (std::f64::consts::FRAC_PI_2 * p).tan();
+        (normal::upper_quantile(p / 2.0).max(1e-20).ln() - 1e-6, cauchy.clamp(1e-20, 1e300).ln() + 1e-6)
+    };
     let target = p.max(f64::MIN_POSITIVE).ln();
-    let log_t = root::between(-40.0, 300.0, |log_t| two_sided_p(log_t.exp(), df).max(f64::MIN_POSITIVE).ln() - target);
+    let log_t = root::between(low, high, |log_t| two_sided_p(log_t.exp(), df).max(f64::MIN_POSITIVE).ln() - target);
     log_t.exp()
 }
 

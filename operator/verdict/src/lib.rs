@@ -1,6 +1,6 @@
 //! From evidence to a verdict, by a chain of rules.
 //!
-//! [`judge`] takes the clean pairs of every metric ([`MetricEvidence`]), the error rates and looks
+//! [`judge()`] takes the clean pairs of every metric ([`MetricEvidence`]), the error rates and looks
 //! that were fixed before the run ([`Policy`]) and what became of the run's blocks ([`Validity`]),
 //! and returns one [`Judgement`] per metric and one for the run. It reads no clock, draws no
 //! number and remembers nothing: a verdict can be recomputed from the records alone.

@@ -14,7 +14,6 @@ const LATER_STEP: u32 = 10;
 
 /// How "no change" is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub enum Equivalence {
     /// Two one-sided tests against ± δ, each with this error rate, spent over the looks.
     OneSidedTests {
@@ -30,7 +29,6 @@ pub enum Equivalence {
 
 /// Whether heavy-tailed noise switches to rank intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub enum OutlierMode {
     /// When the run's own residuals show it, from eight pairs on.
     Detect,

@@ -79,7 +79,7 @@ fn turned(verdict: Verdict) -> Verdict {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_finite_input_makes_a_number_that_is_none(evidence in prop::collection::vec(evidence(), 1..4), ended: bool) {

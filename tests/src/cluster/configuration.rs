@@ -137,6 +137,8 @@ pub fn kubelet(node: Node, places: &Places, driver: CgroupDriver) -> Result<Stri
          resolvConf: \"\"\n\
          failSwapOn: false\n\
          cpuManagerPolicy: static\n\
+         # Until then, containers that run already share a CPU that was just given away exclusively.\n\
+         cpuManagerReconcilePeriod: 1s\n\
          # The disks of developers are fuller than those of servers; nothing is to be evicted for it.\n\
          evictionHard: {{imagefs.available: 1%, memory.available: 100Mi, nodefs.available: 1%, nodefs.inodesFree: 1%}}\n\
          imageGCHighThresholdPercent: 100\n\

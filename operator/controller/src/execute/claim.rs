@@ -57,11 +57,7 @@ impl Executor {
         }
     }
 
-    async fn give_back(
-        &self,
-        run: &RunRef,
-        written: &mut Vec<Written>,
-    ) -> Result<(), ExecuteError> {
+    async fn give_back(&self, run: &RunRef, written: &mut Vec<Written>) -> Result<(), ExecuteError> {
         let api = self.leases();
         let claimed: Vec<String> = written
             .iter()
@@ -83,16 +79,11 @@ impl Executor {
 
     /// Gives the run's nodes back, unless a pod of it is left: asked of the API server itself, as
     /// the caches may not show yet what was created a moment ago.
-    pub(super) async fn unclaim(
-        &self,
-        run: &RunRef,
-        written: &mut Vec<Written>,
-    ) -> Result<Flow, ExecuteError> {
+    pub(super) async fn unclaim(&self, run: &RunRef, written: &mut Vec<Written>) -> Result<Flow, ExecuteError> {
         let of_run = format!("{}={}", names::LABEL_RUN_UID, run.uid);
         let selector = ListParams::default().labels(&of_run);
         for namespace in [&run.namespace, &self.operator_namespace] {
-            let pods: Api<PartialObjectMeta<Pod>> =
-                Api::namespaced(self.client.clone(), namespace);
+            let pods: Api<PartialObjectMeta<Pod>> = Api::namespaced(self.client.clone(), namespace);
             let object = format!("pods of the run in namespace {namespace}");
             let left = call(pods.list_metadata(&selector.clone().limit(1))).await;
             let left = left.map_err(ExecuteError::call("list", object))?;
@@ -109,12 +100,7 @@ impl Executor {
     }
 
     /// Deletes this very claim, if the run holds it. One that has changed hands is not ours.
-    async fn delete_claim(
-        &self,
-        run: &RunRef,
-        lease: &Lease,
-        written: &mut Vec<Written>,
-    ) -> Result<(), ExecuteError> {
+    async fn delete_claim(&self, run: &RunRef, lease: &Lease, written: &mut Vec<Written>) -> Result<(), ExecuteError> {
         let name = lease.metadata.name.clone().unwrap_or_default();
         if claim(lease).is_none_or(|claim| claim.holder != run.uid) {
             return Ok(());

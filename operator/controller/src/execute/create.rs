@@ -20,8 +20,7 @@ impl Executor {
         unit: &UnitSpec,
         written: &mut Vec<Written>,
     ) -> Result<Flow, ExecuteError> {
-        let Some(Place::Cluster(cluster)) = subject.observed.map(|observed| &observed.place)
-        else {
+        let Some(Place::Cluster(cluster)) = subject.observed.map(|observed| &observed.place) else {
             return Err(ExecuteError::NotFrozen);
         };
         if let UnitPlan::Postgres { dependency, postgres } = &unit.plan {
@@ -43,12 +42,7 @@ impl Executor {
 
     /// A pod whose ConfigMap is missing waits for ever, and only an event tells why. So it is not
     /// created.
-    async fn check_scripts(
-        &self,
-        run: &RunRef,
-        dependency: &str,
-        postgres: &Postgres,
-    ) -> Result<(), ExecuteError> {
+    async fn check_scripts(&self, run: &RunRef, dependency: &str, postgres: &Postgres) -> Result<(), ExecuteError> {
         let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), &run.namespace);
         for script in &postgres.init_sql {
             let object = format!("ConfigMap {}/{}", run.namespace, script.name);

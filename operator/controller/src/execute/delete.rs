@@ -41,8 +41,7 @@ impl Executor {
 
     /// Deletes the run: everything it owns follows.
     pub(super) async fn delete_run(&self, run: &RunRef) -> Result<Flow, ExecuteError> {
-        let runs: Api<PartialObjectMeta<BenchmarkRun>> =
-            Api::namespaced(self.client.clone(), &run.namespace);
+        let runs: Api<PartialObjectMeta<BenchmarkRun>> = Api::namespaced(self.client.clone(), &run.namespace);
         let mut parameters = of_uid(&run.uid);
         parameters.propagation_policy = Some(PropagationPolicy::Background);
         match call(runs.delete(&run.name, &parameters)).await {

@@ -22,10 +22,10 @@ use crate::{
 /// Most that is read of a log with a record: runtimes keep 10 MiB before they rotate it away.
 const MOST: i64 = 64 << 20;
 /// Time for it.
-const TIME: Duration = Duration::from_secs(60);
+const TIME: Duration = Duration::from_mins(1);
 /// How long a log that cannot be read is tried again: a kubelet that restarts takes seconds, one
 /// that is gone never comes back.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Lines kept of a log's end, and bytes of them: four such ends stay far below a Secret's 1 MiB.
 const TAIL_LINES: i64 = 200;
 const TAIL_BYTES: usize = 64 << 10;
@@ -38,9 +38,7 @@ impl Patience {
     /// Whether to try again another time.
     fn left(&self, run: &RunRef, pod: &str) -> bool {
         let key = (run.uid.clone(), pod.to_owned());
-        self.0.lock().is_ok_and(|mut since| {
-            since.entry(key).or_insert_with(Instant::now).elapsed() < PATIENCE
-        })
+        self.0.lock().is_ok_and(|mut since| since.entry(key).or_insert_with(Instant::now).elapsed() < PATIENCE)
     }
 
     /// Forgets a run.
@@ -53,12 +51,7 @@ impl Patience {
 
 impl Executor {
     /// The whole log of a unit that has ended; empty where there is none and never will be.
-    pub(super) async fn log(
-        &self,
-        run: &RunRef,
-        unit: UnitKey,
-        name: &str,
-    ) -> Result<String, ExecuteError> {
+    pub(super) async fn log(&self, run: &RunRef, unit: UnitKey, name: &str) -> Result<String, ExecuteError> {
         let parameters = LogParams {
             container: Some(container_name(unit.role).to_owned()),
             limit_bytes: Some(MOST),
@@ -83,9 +76,9 @@ impl Executor {
         actions: &[Action],
     ) -> Result<Flow, ExecuteError> {
         let ends = actions.iter().filter_map(|action| match action {
-            Action::KeepLog { unit, name } => Some(async move {
-                (format!("{name}.log"), self.end_of_log(run, *unit, name).await)
-            }),
+            Action::KeepLog { unit, name } => {
+                Some(async move { (format!("{name}.log"), self.end_of_log(run, *unit, name).await) })
+            }
             _ => None,
         });
         let ends: BTreeMap<_, _> = join_all(ends).await.into_iter().collect();

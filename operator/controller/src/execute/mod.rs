@@ -136,11 +136,7 @@ impl Executor {
     }
 
     /// Executes actions in their order, up to the first that fails.
-    pub async fn execute(
-        &self,
-        subject: Subject<'_>,
-        actions: &[Action],
-    ) -> Result<Done, ExecuteError> {
+    pub async fn execute(&self, subject: Subject<'_>, actions: &[Action]) -> Result<Done, ExecuteError> {
         let mut written = Vec::new();
         let mut snapshot = subject.observed.and_then(|observed| observed.snapshot.as_ref());
         let mut logs_kept = false;
@@ -173,25 +169,13 @@ impl Executor {
         match action {
             Action::Claim { node } => self.claim(run, node, written).await,
             Action::Freeze(frozen) => self.freeze(run, frozen, written).await,
-            Action::MakeCredentials => {
-                self.make_credentials(run, need(snapshot)?, written).await
-            }
-            Action::Create(unit) => {
-                self.create_unit(subject, need(snapshot)?, unit, written).await
-            }
-            Action::Release { unit, name, target } => {
-                self.release(run, *unit, name, target.as_deref(), written).await
-            }
-            Action::Store(conclusion) => {
-                self.store(run, need(snapshot)?, conclusion, written).await
-            }
-            Action::Delete { unit, name, uid } => {
-                self.delete(run, *unit, name, uid, written).await
-            }
+            Action::MakeCredentials => self.make_credentials(run, need(snapshot)?, written).await,
+            Action::Create(unit) => self.create_unit(subject, need(snapshot)?, unit, written).await,
+            Action::Release { unit, name, target } => self.release(run, *unit, name, target.as_deref(), written).await,
+            Action::Store(conclusion) => self.store(run, need(snapshot)?, conclusion, written).await,
+            Action::Delete { unit, name, uid } => self.delete(run, *unit, name, uid, written).await,
             Action::KeepLog { .. } => self.keep_logs(run, need(snapshot)?, actions).await,
-            Action::WriteResult => {
-                self.write_result(subject, need(snapshot)?, written).await
-            }
+            Action::WriteResult => self.write_result(subject, need(snapshot)?, written).await,
             Action::Unclaim => self.unclaim(run, written).await,
             Action::DeleteRun => self.delete_run(run).await,
         }

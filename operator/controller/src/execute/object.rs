@@ -42,8 +42,7 @@ impl Executor {
         snapshot: &Snapshot,
         written: &mut Vec<Written>,
     ) -> Result<Flow, ExecuteError> {
-        let packed = frame::pack(snapshot)
-            .map_err(|source| ExecuteError::Text { what: "the frozen plan", source })?;
+        let packed = frame::pack(snapshot).map_err(|source| ExecuteError::Text { what: "the frozen plan", source })?;
         let data = BTreeMap::from([(key::SNAPSHOT.to_owned(), packed)]);
         let name = snapshot.plan_name();
         let map = config_map(snapshot, &name, names::ROLE_PLAN, data);
@@ -93,11 +92,7 @@ impl Executor {
 
     /// Creates a Secret. One that is there cannot be looked at, for want of the right to; its name
     /// holds a hash of the run's UID, so it is the run's.
-    pub(super) async fn create_secret(
-        &self,
-        run: &RunRef,
-        secret: &Secret,
-    ) -> Result<(), ExecuteError> {
+    pub(super) async fn create_secret(&self, run: &RunRef, secret: &Secret) -> Result<(), ExecuteError> {
         let api: Api<Secret> = Api::namespaced(self.client.clone(), &run.namespace);
         let object = describe(secret);
         match call(api.create(&PostParams::default(), secret)).await {
@@ -109,11 +104,7 @@ impl Executor {
 }
 
 /// Creates an object, or finds it created already for this very run.
-pub(super) async fn create<K>(
-    api: &Api<K>,
-    run: &RunRef,
-    object: &K,
-) -> Result<Created<K>, ExecuteError>
+pub(super) async fn create<K>(api: &Api<K>, run: &RunRef, object: &K) -> Result<Created<K>, ExecuteError>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
 {
@@ -142,12 +133,7 @@ fn refused_or_failed(object: String, source: crate::call::CallError) -> ExecuteE
 }
 
 /// A ConfigMap of the run.
-pub(super) fn config_map(
-    snapshot: &Snapshot,
-    name: &str,
-    role: &str,
-    data: BTreeMap<String, String>,
-) -> ConfigMap {
+pub(super) fn config_map(snapshot: &Snapshot, name: &str, role: &str, data: BTreeMap<String, String>) -> ConfigMap {
     ConfigMap {
         metadata: metadata(snapshot, name, role),
         data: Some(data),
@@ -157,12 +143,7 @@ pub(super) fn config_map(
 }
 
 /// A Secret of the run.
-pub(super) fn secret(
-    snapshot: &Snapshot,
-    name: &str,
-    role: &str,
-    data: BTreeMap<String, String>,
-) -> Secret {
+pub(super) fn secret(snapshot: &Snapshot, name: &str, role: &str, data: BTreeMap<String, String>) -> Secret {
     let data = data.into_iter().map(|(key, value)| (key, ByteString(value.into_bytes())));
     Secret {
         metadata: metadata(snapshot, name, role),

@@ -30,8 +30,7 @@ impl Executor {
         let records = self.records(subject.run, snapshot, trials).await?;
         let documents = documents(snapshot, &status, trials, &records)
             .map_err(|source| ExecuteError::Text { what: "the result", source })?;
-        let map =
-            config_map(snapshot, &snapshot.result_name(), names::ROLE_RESULT, fitting(documents));
+        let map = config_map(snapshot, &snapshot.result_name(), names::ROLE_RESULT, fitting(documents));
         self.create_config_map(subject.run, &map, written).await?;
         Ok(Flow::Continue)
     }
@@ -45,9 +44,7 @@ impl Executor {
     ) -> Result<Vec<TrialRecord>, ExecuteError> {
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), &run.namespace);
         let mut records = Vec::new();
-        let whole = trials
-            .iter()
-            .filter(|trial| trial.outcome == gaugeblock_measurement::Outcome::Complete);
+        let whole = trials.iter().filter(|trial| trial.outcome == gaugeblock_measurement::Outcome::Complete);
         for trial in whole.rev().take(RECORDS) {
             let name = names::with_suffix(&snapshot.stem(), &trial.slot.suffix());
             let map = call(maps.get_opt(&name)).await;
@@ -68,13 +65,7 @@ fn documents(
     records: &[TrialRecord],
 ) -> Result<Vec<(&'static str, String)>, serde_json::Error> {
     let judgement = compare::judge(snapshot, trials, true);
-    let report = report::Report::of(report::Input {
-        snapshot,
-        status,
-        judgement: Some(&judgement),
-        trials,
-        records,
-    });
+    let report = report::Report::of(report::Input { snapshot, status, judgement: Some(&judgement), trials, records });
     Ok(vec![
         ("judgement.json", serde_json::to_string_pretty(&judgement)?),
         ("report.md", report::markdown::render(&report)),
@@ -104,11 +95,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_named() {
-        let data = fitting(vec![
-            ("small", "a".into()),
-            ("large", "b".repeat(LARGEST)),
-            ("also-small", "c".into()),
-        ]);
+        let data = fitting(vec![("small", "a".into()), ("large", "b".repeat(LARGEST)), ("also-small", "c".into())]);
         let keys: Vec<_> = data.keys().map(String::as_str).collect();
         assert_eq!(keys, ["also-small", "large.missing", "small"]);
     }

@@ -31,8 +31,7 @@ impl Executor {
         let (record, summary) = conclude(snapshot, conclusion, generator, sampler, now);
         let outcome = format!("{:?}", summary.outcome);
         let data = data(&record, summary)?;
-        let mut map =
-            config_map(snapshot, &conclusion.record_name, names::ROLE_TRIAL_RECORD, data);
+        let mut map = config_map(snapshot, &conclusion.record_name, names::ROLE_TRIAL_RECORD, data);
         if let Some(labels) = &mut map.metadata.labels {
             let slot = conclusion.slot;
             labels.extend([
@@ -60,20 +59,16 @@ impl Executor {
 
 /// What is written of a trial. A record that does not fit is left out rather than the trial: all
 /// that is judged is in the summary.
-fn data(
-    record: &TrialRecord,
-    mut summary: TrialSummary,
-) -> Result<BTreeMap<String, String>, ExecuteError> {
+fn data(record: &TrialRecord, mut summary: TrialSummary) -> Result<BTreeMap<String, String>, ExecuteError> {
     let text = |source| ExecuteError::Text { what: "the record of a trial", source };
     let packed = frame::pack(record).map_err(text)?;
     let mut data = BTreeMap::new();
     if packed.len() <= LARGEST_RECORD {
         data.insert(key::RECORD.to_owned(), packed);
     } else {
-        summary.notes.push(format!(
-            "its raw record of {} bytes is too large to be kept; its values are kept",
-            packed.len()
-        ));
+        summary
+            .notes
+            .push(format!("its raw record of {} bytes is too large to be kept; its values are kept", packed.len()));
     }
     data.insert(key::SUMMARY.to_owned(), serde_json::to_string(&summary).map_err(text)?);
     Ok(data)

@@ -20,29 +20,11 @@ pub struct Head {
 impl Head {
     /// Begins with the status line (RFC 9112, §4).
     pub fn from_status_line(line: &[u8]) -> Result<Self, Malformed> {
-        let [
-            b'H',
-            b'T',
-            b'T',
-            b'P',
-            b'/',
-            b'1',
-            b'.',
-            minor @ (b'0' | b'1'),
-            b' ',
-            code @ ..,
-        ] = line
-        else {
+        let [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ (b'0' | b'1'), b' ', code @ ..] = line else {
             return Err(Malformed::StatusLine);
         };
-        let (
-            &[
-                first @ b'1'..=b'9',
-                second @ b'0'..=b'9',
-                third @ b'0'..=b'9',
-            ],
-            [] | [b' ', ..],
-        ) = code.split_first_chunk::<3>().ok_or(Malformed::StatusLine)?
+        let (&[first @ b'1'..=b'9', second @ b'0'..=b'9', third @ b'0'..=b'9'], [] | [b' ', ..]) =
+            code.split_first_chunk::<3>().ok_or(Malformed::StatusLine)?
         else {
             return Err(Malformed::StatusLine);
         };
@@ -59,12 +41,9 @@ impl Head {
         let colon = memchr::memchr(b':', line).ok_or(Malformed::Header)?;
         let (name, value) = (&line[..colon], &line[colon + 1..]);
         match name {
-            [] => Err(Malformed::Header),
-            // A folded line (obsolete since RFC 7230) or a blank before the colon.
-            [b' ' | b'\t', ..] | [.., b' ' | b'\t'] => Err(Malformed::Header),
-            [b'c' | b'C', ..] if name.eq_ignore_ascii_case(b"content-length") => {
-                self.content_length(value)
-            }
+            // No name, a folded line (obsolete since RFC 7230), or a blank before the colon.
+            [] | [b' ' | b'\t', ..] | [.., b' ' | b'\t'] => Err(Malformed::Header),
+            [b'c' | b'C', ..] if name.eq_ignore_ascii_case(b"content-length") => self.content_length(value),
             [b'c' | b'C', ..] if name.eq_ignore_ascii_case(b"connection") => {
                 for option in tokens(value) {
                     if option.eq_ignore_ascii_case(b"close") {
@@ -112,8 +91,5 @@ impl Head {
 }
 
 fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value
-        .split(|byte| *byte == b',')
-        .map(<[u8]>::trim_ascii)
-        .filter(|token| !token.is_empty())
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|token| !token.is_empty())
 }

@@ -144,11 +144,7 @@ impl Parser {
         if let State::Body(left) = self.state {
             let left = left.saturating_sub(count);
             self.bytes += count;
-            self.state = if left == 0 {
-                State::Complete
-            } else {
-                State::Body(left)
-            };
+            self.state = if left == 0 { State::Complete } else { State::Body(left) };
         }
         match self.state {
             State::Complete => Fed::Complete { rest: 0 },
@@ -186,20 +182,14 @@ impl Parser {
                     }
                     break Fed::More;
                 }
-                State::StatusLine
-                | State::Header
-                | State::ChunkSize
-                | State::ChunkEnd
-                | State::Trailer => match memchr(b'\n', rest) {
-                    Some(end) => {
-                        at += end + 1;
-                        self.whole_line(&rest[..end])?;
-                    }
-                    None => {
+                State::StatusLine | State::Header | State::ChunkSize | State::ChunkEnd | State::Trailer => {
+                    let Some(end) = memchr(b'\n', rest) else {
                         self.keep(rest)?;
                         break Fed::More;
-                    }
-                },
+                    };
+                    at += end + 1;
+                    self.whole_line(&rest[..end])?;
+                }
             }
         };
         self.bytes += match fed {
@@ -287,11 +277,7 @@ impl Parser {
         }
         if (100..200).contains(&self.head.status) {
             self.interim += 1;
-            return if self.interim > INTERIM_LIMIT {
-                Err(Malformed::Interim)
-            } else {
-                Ok(State::StatusLine)
-            };
+            return if self.interim > INTERIM_LIMIT { Err(Malformed::Interim) } else { Ok(State::StatusLine) };
         }
         Ok(if self.bodiless || matches!(self.head.status, 204 | 304) {
             State::Complete
@@ -311,17 +297,12 @@ impl Parser {
 
 /// The size at the beginning of a chunk (RFC 9112, §7.1); extensions are ignored.
 fn chunk_size(line: &[u8]) -> Result<u64, Malformed> {
-    let digits = line
-        .iter()
-        .take_while(|byte| byte.is_ascii_hexdigit())
-        .count();
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let rest = line[digits..].trim_ascii_start();
     if digits == 0 || digits > 16 || !(rest.is_empty() || rest.starts_with(b";")) {
         return Err(Malformed::Chunk);
     }
-    Ok(line[..digits].iter().fold(0, |size, byte| {
-        (size << 4) | u64::from((*byte as char).to_digit(16).unwrap_or(0))
-    }))
+    Ok(line[..digits].iter().fold(0, |size, byte| (size << 4) | u64::from((*byte as char).to_digit(16).unwrap_or(0))))
 }
 
 #[cfg(test)]

@@ -11,10 +11,7 @@ struct Parsed {
 }
 
 /// Feeds the pieces, then closes; `Ok(None)` when the answer never became whole.
-fn parse_pieces<'a>(
-    head_request: bool,
-    pieces: impl IntoIterator<Item = &'a [u8]>,
-) -> Result<Parsed, Malformed> {
+fn parse_pieces<'a>(head_request: bool, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Parsed, Malformed> {
     let mut parser = Parser::default();
     parser.begin(head_request);
     let mut body = Vec::new();
@@ -37,6 +34,7 @@ fn parse(text: &str) -> Result<Parsed, Malformed> {
     parse_pieces(false, [text.as_bytes()])
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "reads as what it is compared with")]
 fn parsed(status: u16, keeps_alive: bool, body: &str, rest: usize) -> Result<Parsed, Malformed> {
     Ok(Parsed { status, keeps_alive, body: body.as_bytes().to_vec(), rest })
 }
@@ -51,7 +49,9 @@ fn a_length_delimits_the_body() {
 #[test]
 fn chunks_delimit_the_body_and_override_a_length() {
     assert_eq!(
-        parse("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\nContent-Length: 1\r\n\r\n3;x=y\r\nabc\r\n00A\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n"),
+        parse(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\nContent-Length: 1\r\n\r\n3;x=y\r\nabc\r\n00A\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n"
+        ),
         parsed(200, true, "abc0123456789", 0)
     );
 }
@@ -73,7 +73,9 @@ fn some_answers_have_no_body() {
 #[test]
 fn interim_answers_are_passed_over_but_not_for_ever() {
     assert_eq!(
-        parse("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 x\r\nLink: y\r\n\r\nHTTP/1.1 201 x\r\nContent-Length: 1\r\n\r\na"),
+        parse(
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 x\r\nLink: y\r\n\r\nHTTP/1.1 201 x\r\nContent-Length: 1\r\n\r\na"
+        ),
         parsed(201, true, "a", 0)
     );
     assert_eq!(parse(&"HTTP/1.1 100 Continue\r\n\r\n".repeat(33)), Err(Malformed::Interim));
@@ -82,9 +84,15 @@ fn interim_answers_are_passed_over_but_not_for_ever() {
 
 #[test]
 fn the_connection_header_and_the_version_say_whether_it_stays_open() {
-    assert_eq!(parse("HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n"), parsed(200, false, "", 0));
+    assert_eq!(
+        parse("HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n"),
+        parsed(200, false, "", 0)
+    );
     assert_eq!(parse("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"), parsed(200, false, "", 0));
-    assert_eq!(parse("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n"), parsed(200, true, "", 0));
+    assert_eq!(
+        parse("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n"),
+        parsed(200, true, "", 0)
+    );
 }
 
 #[test]
@@ -163,16 +171,12 @@ fn answer() -> impl Strategy<Value = Vec<u8>> {
             }
             match framing {
                 0 => {
-                    out.extend_from_slice(
-                        format!("Content-Length: {}{newline}{newline}", body.len()).as_bytes(),
-                    );
+                    out.extend_from_slice(format!("Content-Length: {}{newline}{newline}", body.len()).as_bytes());
                     out.extend_from_slice(&body);
                     out.extend_from_slice(&surplus);
                 }
                 1 => {
-                    out.extend_from_slice(
-                        format!("Transfer-Encoding: chunked{newline}{newline}").as_bytes(),
-                    );
+                    out.extend_from_slice(format!("Transfer-Encoding: chunked{newline}{newline}").as_bytes());
                     for chunk in body.chunks(37) {
                         out.extend_from_slice(format!("{:x}{newline}", chunk.len()).as_bytes());
                         out.extend_from_slice(chunk);

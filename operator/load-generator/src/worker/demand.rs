@@ -27,21 +27,11 @@ impl Worker<'_> {
                     self.send(index, None);
                 }
             }
-            LoadPlan::Open {
-                rate_millis,
-                arrivals,
-                connections: _,
-            } => {
+            LoadPlan::Open { rate_millis, arrivals, connections: _ } => {
                 let Job { seed, scenario, worker, workers, .. } = self.job;
                 let random = Random::new(seed, scenario, worker.into(), Stream::Arrivals);
-                self.demand = Demand::Open(Schedule::new(
-                    self.times.start,
-                    rate_millis,
-                    arrivals,
-                    worker,
-                    workers,
-                    random,
-                ));
+                self.demand =
+                    Demand::Open(Schedule::new(self.times.start, rate_millis, arrivals, worker, workers, random));
             }
         }
     }
@@ -92,17 +82,14 @@ impl Worker<'_> {
         let link = &mut self.links[index as usize];
         let sent = clock::monotonic();
         let intended = due.unwrap_or(sent);
+        if due.is_none() && sent >= self.times.end {
+            return sent;
+        }
         if let (Some(due), State::Idle(since)) = (due, link.state) {
             self.tally.lateness(due, due.max(since), sent);
         }
         self.counted += u32::from(self.times.counts(intended));
-        let under_way = UnderWay {
-            request,
-            intended,
-            sent,
-            bytes: bytes.len() as u64,
-            closes: plan.closes,
-        };
+        let under_way = UnderWay { request, intended, sent, bytes: bytes.len() as u64, closes: plan.closes };
         if link.request(bytes, plan.is_head, under_way).is_err() {
             self.broken(index);
         }
@@ -133,12 +120,9 @@ impl Worker<'_> {
         loop {
             let link = &mut self.links[index as usize];
             let expectation = match link.state {
-                State::Busy(under_way) => self
-                    .job
-                    .requests
-                    .requests
-                    .get(under_way.request)
-                    .map(|request| &request.expectation),
+                State::Busy(under_way) => {
+                    self.job.requests.requests.get(under_way.request).map(|request| &request.expectation)
+                }
                 State::Idle(_) => None,
                 State::Closed | State::Connecting(_) => return,
             };

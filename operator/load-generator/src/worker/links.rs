@@ -75,10 +75,7 @@ impl Worker<'_> {
         link.close();
         link.failures += 1;
         self.opening -= 1;
-        let refused = matches!(
-            error,
-            Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::HOSTDOWN
-        );
+        let refused = matches!(error, Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::HOSTDOWN);
         if refused && self.open == 0 {
             self.refused_since.get_or_insert(now);
         }

@@ -85,7 +85,7 @@ pub struct Work {
 pub struct Usage {
     /// CPU time.
     pub cpu: u64,
-    /// The part of it in which it only waited actively for the next send.
+    /// Wall time in which it only waited actively for the next send or answer.
     pub spun: u64,
     /// Time runnable without a CPU; `None` where the kernel does not tell.
     pub run_wait: Option<u64>,
@@ -147,12 +147,7 @@ pub struct Worker<'a> {
 impl<'a> Worker<'a> {
     /// A worker with nothing open.
     pub fn new(job: Job<'a>, control: &'a Control) -> Result<Self, rustix::io::Errno> {
-        let times = Times {
-            start: u64::MAX,
-            open: u64::MAX,
-            close: u64::MAX,
-            end: u64::MAX,
-        };
+        let times = Times { start: u64::MAX, open: u64::MAX, close: u64::MAX, end: u64::MAX };
         let links: Vec<Connection> = (0..job.connections).map(|_| Connection::default()).collect();
         Ok(Self {
             control,
@@ -190,7 +185,6 @@ impl<'a> Worker<'a> {
 
     /// Opens all connections, or as many as can be had in ten seconds.
     pub fn open_all(&mut self) -> Result<(), rustix::io::Errno> {
-        Poller::sharpen_timers();
         if let Some(cpu) = self.job.cpu {
             let mut set = rustix::thread::CpuSet::new();
             set.set(cpu);
@@ -205,7 +199,7 @@ impl<'a> Worker<'a> {
                 break;
             }
             self.look_after_links(now);
-            self.poller.wait(Wait::Coarsely(MILLISECOND), &mut ready)?;
+            self.poller.wait(Wait::Until(now + MILLISECOND), &mut ready)?;
             for event in &ready {
                 self.notice(*event);
             }
@@ -242,11 +236,7 @@ impl<'a> Worker<'a> {
                 self.notice(*event);
             }
             if sent || !ready.is_empty() {
-                self.control.publish(
-                    self.job.worker,
-                    self.tally.total_answers,
-                    self.tally.total_errors,
-                );
+                self.control.publish(self.job.worker, self.tally.total_answers, self.tally.total_errors);
             }
         }
         Ok(self.finish())
@@ -278,19 +268,13 @@ impl<'a> Worker<'a> {
     }
 
     fn usage(&self) -> Usage {
-        Usage {
-            cpu: clock::thread_cpu(),
-            spun: self.spun,
-            run_wait: clock::thread_run_wait(),
-        }
+        Usage { cpu: clock::thread_cpu(), spun: self.spun, run_wait: clock::thread_run_wait() }
     }
 
     fn cross_boundary(&mut self, now: u64) {
         self.window = match self.window {
             Window::Before if now >= self.times.open => Window::Inside(self.usage()),
-            Window::Inside(before) if now >= self.times.close => {
-                Window::After(self.usage().since(&before))
-            }
+            Window::Inside(before) if now >= self.times.close => Window::After(self.usage().since(&before)),
             Window::Before | Window::Inside(_) | Window::After(_) => return,
         };
     }
@@ -305,24 +289,18 @@ impl<'a> Worker<'a> {
         if let Some(Reverse((at, _))) = self.closed.peek() {
             until = until.min(*at);
         }
-        let Demand::Open(schedule) = &self.demand else {
-            return match until.saturating_sub(now) {
-                0 => Wait::Not,
-                nanos => Wait::Coarsely(nanos),
+        if let Demand::Open(schedule) = &self.demand {
+            if self.job.spin {
+                return Wait::Not;
+            }
+            let next = if self.idle.is_empty() && self.refused_since.is_none() {
+                schedule.next() + self.job.time_out
+            } else {
+                schedule.next().saturating_sub(SPIN)
             };
-        };
-        if self.job.spin {
-            return Wait::Not;
+            until = until.min(next);
         }
-        if self.idle.is_empty() && self.refused_since.is_none() {
-            until = until.min(schedule.next() + self.job.time_out);
-        } else {
-            until = until.min(schedule.next().saturating_sub(SPIN));
-        }
-        match until.saturating_sub(now) {
-            0 => Wait::Not,
-            nanos => Wait::Precisely(nanos),
-        }
+        if until <= now { Wait::Not } else { Wait::Until(until) }
     }
 
     /// What the kernel says about one connection.

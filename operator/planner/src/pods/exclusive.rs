@@ -23,23 +23,11 @@ use crate::{
 /// not, in a sentence.
 pub fn exclusive_cpus_of(snapshot: &Snapshot, arm: usize) -> Result<(), String> {
     let arm = arm as u32;
-    let slot = Slot {
-        block: 0,
-        attempt: 0,
-        arm,
-        stage: 0,
-    };
+    let slot = Slot { block: 0, attempt: 0, arm, stage: 0 };
     let unit = UnitSpec {
-        key: UnitKey {
-            slot,
-            role: Role::Target,
-        },
+        key: UnitKey { slot, role: Role::Target },
         name: "target".to_owned(),
-        plan: UnitPlan::Target {
-            arm,
-            hosts: Vec::new(),
-            variables: Vec::new(),
-        },
+        plan: UnitPlan::Target { arm, hosts: Vec::new(), variables: Vec::new() },
         node: None,
         deadline: Duration::from_secs(1),
     };
@@ -92,9 +80,7 @@ fn guaranteed(container: &Container, resource: &str) -> Result<(), String> {
             request.0, limit.0
         )),
         // A request that is left out is the limit.
-        _ if value(limit) == Some(0.0) => Err(format!(
-            "container {name} has a {resource} limit of 0, which is none"
-        )),
+        _ if value(limit) == Some(0.0) => Err(format!("container {name} has a {resource} limit of 0, which is none")),
         _ => Ok(()),
     }
 }
@@ -104,12 +90,7 @@ fn limit<'a>(container: &'a Container, resource: &str) -> Option<&'a Quantity> {
 }
 
 fn request<'a>(container: &'a Container, resource: &str) -> Option<&'a Quantity> {
-    container
-        .resources
-        .as_ref()?
-        .requests
-        .as_ref()?
-        .get(resource)
+    container.resources.as_ref()?.requests.as_ref()?.get(resource)
 }
 
 fn value(quantity: &Quantity) -> Option<f64> {
@@ -127,7 +108,5 @@ fn same(one: &Quantity, other: &Quantity) -> bool {
 
 /// Whether this is a whole number of CPUs, however written: `2` as well as `2000m`.
 fn whole(cpu: &str) -> bool {
-    text::Quantity(cpu.to_owned())
-        .value()
-        .is_ok_and(|value| value >= 1.0 && (value - value.round()).abs() < 0.000_5)
+    text::Quantity(cpu.to_owned()).value().is_ok_and(|value| value >= 1.0 && (value - value.round()).abs() < 0.000_5)
 }

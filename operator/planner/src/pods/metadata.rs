@@ -27,15 +27,9 @@ const OPT_OUT_ANNOTATIONS: &[(&str, &str)] = &[
 /// Labels of everything that belongs to a run.
 pub fn labels_of_run(snapshot: &Snapshot) -> BTreeMap<String, String> {
     BTreeMap::from([
-        (
-            names::LABEL_MANAGED_BY.to_owned(),
-            names::MANAGED_BY.to_owned(),
-        ),
+        (names::LABEL_MANAGED_BY.to_owned(), names::MANAGED_BY.to_owned()),
         (names::LABEL_RUN_UID.to_owned(), snapshot.uid.clone()),
-        (
-            names::LABEL_RUN.to_owned(),
-            names::run_label(&snapshot.name),
-        ),
+        (names::LABEL_RUN.to_owned(), names::run_label(&snapshot.name)),
     ])
 }
 
@@ -57,23 +51,16 @@ pub fn owner_reference(snapshot: &Snapshot) -> OwnerReference {
 pub(super) fn complete(mut given: ObjectMeta, snapshot: &Snapshot, unit: &UnitSpec) -> ObjectMeta {
     let labels = given.labels.get_or_insert_default();
     for (key, value) in OPT_OUT_LABELS {
-        labels
-            .entry((*key).to_owned())
-            .or_insert_with(|| (*value).to_owned());
+        labels.entry((*key).to_owned()).or_insert_with(|| (*value).to_owned());
     }
     labels.extend(labels_of_run(snapshot));
     labels.extend(labels_of_unit(unit));
 
     let annotations = given.annotations.get_or_insert_default();
     for (key, value) in OPT_OUT_ANNOTATIONS {
-        annotations
-            .entry((*key).to_owned())
-            .or_insert_with(|| (*value).to_owned());
+        annotations.entry((*key).to_owned()).or_insert_with(|| (*value).to_owned());
     }
-    annotations.insert(
-        names::ANNOTATION_RUN.to_owned(),
-        format!("{}/{}", snapshot.namespace, snapshot.name),
-    );
+    annotations.insert(names::ANNOTATION_RUN.to_owned(), format!("{}/{}", snapshot.namespace, snapshot.name));
 
     ObjectMeta {
         name: Some(unit.name.clone()),
@@ -88,10 +75,7 @@ pub(super) fn complete(mut given: ObjectMeta, snapshot: &Snapshot, unit: &UnitSp
 fn labels_of_unit(unit: &UnitSpec) -> Vec<(String, String)> {
     let slot = unit.key.slot;
     let mut labels = vec![
-        (
-            names::LABEL_ROLE.to_owned(),
-            unit.key.role.name().to_owned(),
-        ),
+        (names::LABEL_ROLE.to_owned(), unit.key.role.name().to_owned()),
         (names::LABEL_BLOCK.to_owned(), slot.block.to_string()),
         (names::LABEL_ATTEMPT.to_owned(), slot.attempt.to_string()),
         (names::LABEL_ARM.to_owned(), slot.arm.to_string()),

@@ -62,18 +62,9 @@ pub enum PodError {
 /// The pod of a unit. Its namespace is set: the run's, or for samplers the operator's.
 pub fn build(snapshot: &Snapshot, unit: &UnitSpec, cluster: &ClusterView) -> Result<Pod, PodError> {
     match &unit.plan {
-        UnitPlan::Postgres {
-            dependency,
-            postgres,
-        } => Ok(postgres::pod(snapshot, unit, dependency, postgres)),
-        UnitPlan::Target {
-            arm,
-            hosts,
-            variables,
-        } => target::pod(snapshot, unit, *arm, hosts, variables),
+        UnitPlan::Postgres { dependency, postgres } => Ok(postgres::pod(snapshot, unit, dependency, postgres)),
+        UnitPlan::Target { arm, hosts, variables } => target::pod(snapshot, unit, *arm, hosts, variables),
         UnitPlan::Sampler(plan) => sampler::pod(snapshot, unit, plan, cluster),
-        UnitPlan::Generator { plan, variables } => {
-            generator::pod(snapshot, unit, plan, variables, cluster)
-        }
+        UnitPlan::Generator { plan, variables } => generator::pod(snapshot, unit, plan, variables, cluster),
     }
 }

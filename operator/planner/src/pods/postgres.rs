@@ -8,9 +8,8 @@ use gaugeblock_crds::{
 };
 use k8s_openapi::{
     api::core::v1::{
-        ConfigMapProjection, Container, ContainerPort, EmptyDirVolumeSource, ExecAction, KeyToPath,
-        Pod, PodSecurityContext, PodSpec, Probe, ProjectedVolumeSource, Volume, VolumeMount,
-        VolumeProjection,
+        ConfigMapProjection, Container, ContainerPort, EmptyDirVolumeSource, ExecAction, KeyToPath, Pod,
+        PodSecurityContext, PodSpec, Probe, ProjectedVolumeSource, Volume, VolumeMount, VolumeProjection,
     },
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
@@ -32,21 +31,13 @@ const INIT: &str = "/docker-entrypoint-initdb.d";
 /// user up by name or takes any number.
 const USER: i64 = 999;
 
-pub(super) fn pod(
-    snapshot: &Snapshot,
-    unit: &UnitSpec,
-    dependency: &str,
-    postgres: &Postgres,
-) -> Pod {
+pub(super) fn pod(snapshot: &Snapshot, unit: &UnitSpec, dependency: &str, postgres: &Postgres) -> Pod {
     let mut volumes = vec![
         empty("data", postgres.storage),
         // Workers of a parallel query meet in shared memory; runtimes give only 64 MiB of it.
         empty("shared-memory", Storage::Memory),
     ];
-    let mut mounts = vec![
-        mount("data", DATA, false),
-        mount("shared-memory", "/dev/shm", false),
-    ];
+    let mut mounts = vec![mount("data", DATA, false), mount("shared-memory", "/dev/shm", false)];
     if !postgres.init_sql.is_empty() {
         volumes.push(scripts(&postgres.init_sql));
         mounts.push(mount("init", INIT, true));
@@ -61,10 +52,7 @@ pub(super) fn pod(
             environment::plain("POSTGRES_DB", &postgres.database),
             environment::plain("PGDATA", PGDATA),
         ]),
-        ports: Some(vec![ContainerPort {
-            container_port: PORT,
-            ..ContainerPort::default()
-        }]),
+        ports: Some(vec![ContainerPort { container_port: PORT, ..ContainerPort::default() }]),
         resources: Some(skeleton::guaranteed(&postgres.resources)),
         startup_probe: Some(serves(postgres)),
         volume_mounts: Some(mounts),
@@ -94,25 +82,14 @@ fn arguments(postgres: &Postgres) -> Vec<String> {
         .settings
         .iter()
         // `$(…)` in arguments is replaced by the kubelet, and `$$` stands for `$`.
-        .flat_map(|(name, value)| {
-            [
-                "-c".to_owned(),
-                format!("{name}={value}").replace('$', "$$"),
-            ]
-        });
-    std::iter::once("postgres".to_owned())
-        .chain(settings)
-        .collect()
+        .flat_map(|(name, value)| ["-c".to_owned(), format!("{name}={value}").replace('$', "$$")]);
+    std::iter::once("postgres".to_owned()).chain(settings).collect()
 }
 
 /// Ready when it answers over TCP: while it makes its database it listens on its socket only. As a
 /// start-up probe it is not asked again, so that nothing disturbs the measurement.
 fn serves(postgres: &Postgres) -> Probe {
-    let seconds = postgres
-        .timeout
-        .nanos()
-        .div_ceil(1_000_000_000)
-        .clamp(1, 86_400);
+    let seconds = postgres.timeout.nanos().div_ceil(1_000_000_000).clamp(1, 86_400);
     let command = [
         "pg_isready",
         "--quiet",
@@ -122,9 +99,7 @@ fn serves(postgres: &Postgres) -> Probe {
         &format!("--dbname={}", postgres.database),
     ];
     Probe {
-        exec: Some(ExecAction {
-            command: Some(command.iter().map(|&word| word.to_owned()).collect()),
-        }),
+        exec: Some(ExecAction { command: Some(command.iter().map(|&word| word.to_owned()).collect()) }),
         period_seconds: Some(1),
         timeout_seconds: Some(5),
         failure_threshold: i32::try_from(seconds).ok(),
@@ -134,30 +109,16 @@ fn serves(postgres: &Postgres) -> Probe {
 
 /// SQL of several ConfigMaps in one folder, in the order of the manifest.
 fn scripts(keys: &[KeyReference]) -> Volume {
-    let sources = keys
-        .iter()
-        .enumerate()
-        .map(|(index, KeyReference { name, key })| {
-            let items = vec![KeyToPath {
-                key: key.clone(),
-                path: script_name(index, key),
-                mode: None,
-            }];
-            VolumeProjection {
-                config_map: Some(ConfigMapProjection {
-                    name: name.clone(),
-                    items: Some(items),
-                    optional: None,
-                }),
-                ..VolumeProjection::default()
-            }
-        });
+    let sources = keys.iter().enumerate().map(|(index, KeyReference { name, key })| {
+        let items = vec![KeyToPath { key: key.clone(), path: script_name(index, key), mode: None }];
+        VolumeProjection {
+            config_map: Some(ConfigMapProjection { name: name.clone(), items: Some(items), optional: None }),
+            ..VolumeProjection::default()
+        }
+    });
     Volume {
         name: "init".to_owned(),
-        projected: Some(ProjectedVolumeSource {
-            sources: Some(sources.collect()),
-            default_mode: None,
-        }),
+        projected: Some(ProjectedVolumeSource { sources: Some(sources.collect()), default_mode: None }),
         ..Volume::default()
     }
 }
@@ -165,11 +126,7 @@ fn scripts(keys: &[KeyReference]) -> Volume {
 /// The entry point goes by the end of the name, and leaves out what it does not know.
 fn script_name(index: usize, key: &str) -> String {
     let known = [".sql", ".sql.gz", ".sql.xz", ".sql.zst", ".sh"];
-    let end = if known.iter().any(|end| key.ends_with(end)) {
-        ""
-    } else {
-        ".sql"
-    };
+    let end = if known.iter().any(|end| key.ends_with(end)) { "" } else { ".sql" };
     format!("{index:02}-{key}{end}")
 }
 
@@ -180,10 +137,7 @@ fn empty(name: &str, storage: Storage) -> Volume {
     };
     Volume {
         name: name.to_owned(),
-        empty_dir: Some(EmptyDirVolumeSource {
-            medium,
-            size_limit: None,
-        }),
+        empty_dir: Some(EmptyDirVolumeSource { medium, size_limit: None }),
         ..Volume::default()
     }
 }

@@ -4,8 +4,8 @@ use gaugeblock_crds::names;
 use gaugeblock_measurement::SamplerPlan;
 use k8s_openapi::{
     api::core::v1::{
-        Container, HostPathVolumeSource, Pod, PodSecurityContext, PodSpec, ResourceRequirements,
-        SecurityContext, Volume, VolumeMount,
+        Container, HostPathVolumeSource, Pod, PodSecurityContext, PodSpec, ResourceRequirements, SecurityContext,
+        Volume, VolumeMount,
     },
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta},
 };
@@ -32,13 +32,10 @@ pub(super) fn pod(
         env: Some(vec![
             environment::plan(plan)?,
             environment::plain("GAUGEBLOCK_CGROUP_ROOT", CGROUP_ROOT),
-            environment::field("NODE", "spec.nodeName"),
+            environment::node(),
         ]),
         resources: Some(resources()),
-        security_context: Some(SecurityContext {
-            read_only_root_filesystem: Some(true),
-            ..SecurityContext::default()
-        }),
+        security_context: Some(SecurityContext { read_only_root_filesystem: Some(true), ..SecurityContext::default() }),
         volume_mounts: Some(vec![VolumeMount {
             name: "cgroup".to_owned(),
             mount_path: CGROUP_ROOT.to_owned(),

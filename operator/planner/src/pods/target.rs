@@ -23,23 +23,14 @@ pub(super) fn pod(
     hosts: &[(String, String)],
     variables: &[Variable],
 ) -> Result<Pod, PodError> {
-    let target = snapshot
-        .spec
-        .targets
-        .get(arm as usize)
-        .ok_or(PodError::NoSuchArm(arm))?;
+    let target = snapshot.spec.targets.get(arm as usize).ok_or(PodError::NoSuchArm(arm))?;
     let template = template::read(target)?;
     let mut spec = template.spec.unwrap_or_default();
 
-    let variables = variables
-        .iter()
-        .map(|one| environment::variable(one, snapshot))
-        .collect();
+    let variables = variables.iter().map(|one| environment::variable(one, snapshot)).collect();
     complete_container(container(&mut spec), target, variables);
     if !hosts.is_empty() {
-        spec.host_aliases
-            .get_or_insert_default()
-            .extend(aliases(hosts));
+        spec.host_aliases.get_or_insert_default().extend(aliases(hosts));
     }
     skeleton::gate(&mut spec);
     let metadata = template.metadata.unwrap_or_default();
@@ -48,26 +39,13 @@ pub(super) fn pod(
 
 /// The container that is measured; the first one, so that `kubectl logs` shows it.
 fn container(spec: &mut PodSpec) -> &mut Container {
-    let found = spec
-        .containers
-        .iter()
-        .position(|one| one.name == names::CONTAINER_TARGET);
+    let found = spec.containers.iter().position(|one| one.name == names::CONTAINER_TARGET);
     let given = found.map_or_else(Container::default, |index| spec.containers.remove(index));
-    spec.containers.insert(
-        0,
-        Container {
-            name: names::CONTAINER_TARGET.to_owned(),
-            ..given
-        },
-    );
+    spec.containers.insert(0, Container { name: names::CONTAINER_TARGET.to_owned(), ..given });
     &mut spec.containers[0]
 }
 
-fn complete_container(
-    container: &mut Container,
-    target: &Target,
-    variables: Vec<k8s_openapi::api::core::v1::EnvVar>,
-) {
+fn complete_container(container: &mut Container, target: &Target, variables: Vec<k8s_openapi::api::core::v1::EnvVar>) {
     container.image = Some(target.image.clone());
     if !target.command.is_empty() {
         container.command = Some(target.command.clone());
@@ -84,10 +62,7 @@ fn complete_container(
     ]));
     let ports = container.ports.get_or_insert_default();
     if !ports.iter().any(|port| port.container_port == target.port) {
-        ports.push(ContainerPort {
-            container_port: target.port,
-            ..ContainerPort::default()
-        });
+        ports.push(ContainerPort { container_port: target.port, ..ContainerPort::default() });
     }
     complete_resources(container.resources.get_or_insert_default(), target);
     container.readiness_probe = None;
@@ -99,10 +74,7 @@ fn complete_container(
 /// CPU and memory of the typed field, where the template names neither a request nor a limit. A
 /// limit alone is its own request, as the API server has it.
 fn complete_resources(resources: &mut ResourceRequirements, target: &Target) {
-    let amounts = [
-        ("cpu", &target.resources.cpu),
-        ("memory", &target.resources.memory),
-    ];
+    let amounts = [("cpu", &target.resources.cpu), ("memory", &target.resources.memory)];
     let limits = resources.limits.get_or_insert_default();
     let requests = resources.requests.get_or_insert_default();
     for (name, amount) in amounts {
@@ -127,10 +99,7 @@ fn aliases(hosts: &[(String, String)]) -> Vec<HostAlias> {
         if let Some(alias) = aliases.iter_mut().find(|alias| alias.ip == *address) {
             alias.hostnames.get_or_insert_default().push(name.clone());
         } else {
-            aliases.push(HostAlias {
-                ip: address.clone(),
-                hostnames: Some(vec![name.clone()]),
-            });
+            aliases.push(HostAlias { ip: address.clone(), hostnames: Some(vec![name.clone()]) });
         }
     }
     aliases

@@ -12,15 +12,11 @@ pub(super) fn read(target: &Target) -> Result<PodTemplateSpec, PodError> {
     let Some(given) = &target.pod_template else {
         return Ok(PodTemplateSpec::default());
     };
-    let error = |what: String| PodError::Template {
-        target: target.name.clone(),
-        what,
-    };
+    let error = |what: String| PodError::Template { target: target.name.clone(), what };
     let mut value = given.clone();
     complete_lists(&mut value);
     amounts_as_text(&mut value);
-    let template: PodTemplateSpec =
-        serde_json::from_value(value.clone()).map_err(|cause| error(cause.to_string()))?;
+    let template: PodTemplateSpec = serde_json::from_value(value.clone()).map_err(|cause| error(cause.to_string()))?;
     let known = serde_json::to_value(&template)?;
     match lost(&value, &known, "") {
         Some(path) => Err(error(format!("{path} is no field of a pod template"))),
@@ -31,8 +27,7 @@ pub(super) fn read(target: &Target) -> Result<PodTemplateSpec, PodError> {
 /// A template without a container of its own still has to be one.
 fn complete_lists(value: &mut Value) {
     if let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut) {
-        spec.entry("containers")
-            .or_insert_with(|| Value::Array(Vec::new()));
+        spec.entry("containers").or_insert_with(|| Value::Array(Vec::new()));
     }
 }
 
@@ -64,20 +59,15 @@ fn number_as_text(value: &mut Value) {
 /// The path of the first field that is in `given` and not in `known`.
 fn lost(given: &Value, known: &Value, path: &str) -> Option<String> {
     match (given, known) {
-        (Value::Object(given), Value::Object(known)) => given
-            .iter()
-            .filter(|(_, value)| !value.is_null())
-            .find_map(|(key, value)| {
-                let path = if path.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{path}.{key}")
-                };
+        (Value::Object(given), Value::Object(known)) => {
+            given.iter().filter(|(_, value)| !value.is_null()).find_map(|(key, value)| {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 match known.get(key) {
                     Some(known) => lost(value, known, &path),
                     None => Some(path),
                 }
-            }),
+            })
+        }
         (Value::Array(given), Value::Array(known)) => given
             .iter()
             .zip(known)

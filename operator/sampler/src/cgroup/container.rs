@@ -5,19 +5,15 @@
 //! of the program: the kernel gives the process no new start time, so it is known as well as one looks,
 //! from the last look that saw the runtime to the first that saw the program.
 
-use std::{
-    fs, io,
-    os::{fd::OwnedFd, unix::fs::MetadataExt as _},
-    path::{Path, PathBuf},
-};
+use std::{io, os::fd::OwnedFd, path::PathBuf};
 
 use gaugeblock_measurement::{UnixNanos, sampler::ContainerSeries};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::{Tree, accounts::Accounts, is_gone};
+use super::{Tree, accounts::Accounts, is_gone, members::Members};
 use crate::{
     clock,
-    kernel_file::{Buffer, KernelFile},
+    kernel_file::Buffer,
     notes::Notes,
     process::{Proc, ProcessId},
     series::Series,
@@ -35,6 +31,8 @@ pub struct Container {
     stage: Stage,
     /// Whether its folder was seen to appear.
     appeared: bool,
+    processes: Members,
+    threads: Members,
 }
 
 #[derive(Debug)]
@@ -65,8 +63,16 @@ pub struct Program {
 
 impl Container {
     /// A container whose folder is there; `appeared` when it was not there at the look before.
-    pub fn new(id: &str, path: PathBuf, appeared: bool) -> Self {
-        Self { id: id.to_owned(), path, stage: Stage::Creating, appeared }
+    pub fn new(id: &str, path: PathBuf, appeared: bool, tree: &Tree) -> Self {
+        let folder = tree.lookup().join(&path);
+        Self {
+            id: id.to_owned(),
+            path,
+            stage: Stage::Creating,
+            appeared,
+            processes: Members::processes(folder.clone()),
+            threads: Members::tasks(folder, matches!(tree, Tree::Version1(_))),
+        }
     }
 
     /// Its program, once it has started, also after its end.
@@ -95,8 +101,7 @@ impl Container {
     /// Looks whether the program has started.
     pub fn look(&mut self, tree: &Tree, proc: &Proc, pod_uid: &str, buffer: &mut Buffer, notes: &mut Notes) {
         let Stage::Creating = self.stage else { return };
-        let folder = tree.lookup().join(&self.path);
-        let processes = match processes(&folder, "cgroup.procs", buffer) {
+        let processes = match self.processes.read(buffer) {
             Ok(processes) => processes,
             Err(error) if is_gone(&error) => {
                 self.stage = Stage::Ended(None);
@@ -137,14 +142,14 @@ impl Container {
         }
     }
 
-    /// Adds a sample; `ended` when the program is known to have ended, so that this is the last.
-    pub fn sample(&mut self, tree: &Tree, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
+    /// Adds a sample, the last one if the program has ended.
+    pub fn sample(&mut self, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
         let Stage::Running(program) = &mut self.stage else {
             return;
         };
         let over = program.has_ended();
         let at = clock::now();
-        let gone = match program.read(tree, &self.path, proc, at, buffer) {
+        let gone = match program.read(&mut self.processes, &mut self.threads, proc, at, buffer) {
             Ok(()) => false,
             Err(error) => {
                 if !is_gone(&error) {
@@ -167,11 +172,11 @@ impl Container {
     }
 
     /// Reads private memory once, where that is permitted.
-    pub fn read_private(&mut self, tree: &Tree, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
+    pub fn read_private(&mut self, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
         let Stage::Running(program) = &mut self.stage else {
             return;
         };
-        let Ok(processes) = processes(&tree.lookup().join(&self.path), "cgroup.procs", buffer) else {
+        let Ok(processes) = self.processes.read(buffer) else {
             return;
         };
         match processes.iter().map(|process| proc.private_memory(*process)).sum::<io::Result<u64>>() {
@@ -199,14 +204,21 @@ impl Container {
         let Stage::Running(mut program) = std::mem::replace(&mut self.stage, Stage::Ended(None)) else {
             return;
         };
-        if gone && let Some((kills, folder)) = program.accounts.ancestors_oom_kills(buffer) {
+        if gone {
             let record = program.series.record_mut();
-            if kills > record.oom_kills {
-                record.oom_kills = kills;
-                notes.add(format!(
-                    "container {} vanished before its OOM count was read; {folder} counted {kills}",
+            match program.accounts.ancestors_oom_kills(buffer) {
+                Some((kills, folder)) if kills > record.oom_kills => {
+                    record.oom_kills = kills;
+                    notes.add(format!(
+                        "container {} vanished before its OOM count was read; {folder} counted {kills}",
+                        self.id
+                    ));
+                }
+                Some(_) => {}
+                None => notes.add(format!(
+                    "container {} vanished before its last reading: an OOM kill at its very end is not counted",
                     self.id
-                ));
+                )),
             }
         }
         self.stage = Stage::Ended(Some(program));
@@ -223,14 +235,18 @@ impl Program {
         })
     }
 
-    fn read(&mut self, tree: &Tree, path: &Path, proc: &Proc, at: UnixNanos, buffer: &mut Buffer) -> io::Result<()> {
+    fn read(
+        &mut self,
+        processes: &mut Members,
+        threads: &mut Members,
+        proc: &Proc,
+        at: UnixNanos,
+        buffer: &mut Buffer,
+    ) -> io::Result<()> {
         let mut figures = self.accounts.read(buffer)?;
-        let list = match tree {
-            Tree::Version1(_) => "tasks",
-            Tree::Version2(_) => "cgroup.threads",
-        };
-        if let Ok(mut tasks) = processes(&tree.lookup().join(path), list, buffer) {
-            tasks.sort_unstable();
+        // A threaded cgroup refuses to list its processes (EOPNOTSUPP); nothing else hangs on that.
+        figures.processes = processes.read(buffer).ok().map(|processes| processes.len() as u64);
+        if let Ok(tasks) = threads.read(buffer) {
             let counts = self.tasks.read(proc, &tasks, buffer);
             figures.run_wait = Some(counts.run_wait);
             figures.involuntary_switches = Some(counts.involuntary_switches);
@@ -246,19 +262,4 @@ impl Program {
 /// Names that sandboxes run under: `/pause` everywhere but in OpenShift, whose image runs `pod`.
 pub fn is_sandbox_command(command: &str) -> bool {
     matches!(command, "pause" | "pod")
-}
-
-/// Processes (or tasks) of a cgroup and of those inside it: CRI-O and containers that run systemd
-/// put their processes one level down. 0 stands for a process of another PID namespace.
-pub fn processes(folder: &Path, list: &str, buffer: &mut Buffer) -> io::Result<Vec<ProcessId>> {
-    let text = KernelFile::open(&folder.join(list))?;
-    let mut found: Vec<ProcessId> =
-        text.read(buffer)?.lines().filter_map(|line| line.parse().ok()).filter(|process| *process > 0).collect();
-    // A folder of kernfs has two links and one for each folder in it.
-    if fs::metadata(folder)?.nlink() > 2 {
-        for inner in super::folders(folder)? {
-            found.extend(processes(&folder.join(inner), list, buffer).unwrap_or_default());
-        }
-    }
-    Ok(found)
 }

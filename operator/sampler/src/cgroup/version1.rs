@@ -20,7 +20,6 @@ pub struct Accounts {
     memory_usage: KernelFile,
     memory_peak: Option<KernelFile>,
     oom_control: Option<KernelFile>,
-    processes: Option<KernelFile>,
 }
 
 impl Accounts {
@@ -37,7 +36,6 @@ impl Accounts {
             memory_usage: KernelFile::open(&memory.join("memory.usage_in_bytes"))?,
             memory_peak: KernelFile::open(&memory.join("memory.max_usage_in_bytes")).ok(),
             oom_control: KernelFile::open(&memory.join("memory.oom_control")).ok(),
-            processes: KernelFile::open(&hierarchies.cpuset.join(path).join("cgroup.procs")).ok(),
         })
     }
 
@@ -58,9 +56,6 @@ impl Accounts {
         }
         if let Some(file) = &self.oom_control {
             figures.oom_kills = keyed(file.read(buffer)?, "oom_kill");
-        }
-        if let Some(file) = &self.processes {
-            figures.processes = Some(file.read(buffer)?.lines().count() as u64);
         }
         let stat = Stat::parse(self.memory_stat.read(buffer)?);
         figures.anonymous = Some(stat.rss + stat.shmem + stat.swap);

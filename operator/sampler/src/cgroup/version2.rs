@@ -19,7 +19,6 @@ pub struct Accounts {
     memory_peak: Option<KernelFile>,
     memory_events: Option<KernelFile>,
     swap: Option<KernelFile>,
-    processes: Option<KernelFile>,
     ancestors: Vec<Ancestor>,
 }
 
@@ -43,7 +42,6 @@ impl Accounts {
             memory_peak: optional("memory.peak"),
             memory_events: optional("memory.events"),
             swap: optional("memory.swap.current"),
-            processes: optional("cgroup.procs"),
             ancestors: ancestors(&folder, root).filter_map(|folder| Ancestor::open(&folder)).collect(),
             root: root.to_owned(),
             folder,
@@ -68,10 +66,6 @@ impl Accounts {
         }
         if let Some(file) = &self.memory_events {
             figures.oom_kills = keyed(file.read(buffer)?, "oom_kill");
-        }
-        if let Some(file) = &self.processes {
-            // A threaded cgroup refuses this list (EOPNOTSUPP); nothing else hangs on it.
-            figures.processes = file.read(buffer).ok().map(|list| list.lines().count() as u64);
         }
         let swap = match &self.swap {
             Some(file) => number(file.read(buffer)?).unwrap_or(0),

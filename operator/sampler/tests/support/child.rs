@@ -25,6 +25,8 @@ pub fn do_task() {
         "spin" => spin(number(1), number(2)),
         "burn" => burn(Duration::from_millis(number(1))),
         "breed" => breed(number(1), number(2)),
+        "idle" => idle(number(1)),
+        "parent" => parent(&words[1..].join(" ")),
         "hold" => hold(number(1)),
         "workers" => workers(number(1), number(2)),
         "prefork" => prefork(number(1), number(2), number(3)),
@@ -182,6 +184,32 @@ fn breed(count: u64, milliseconds: u64) {
     sleep(pause);
     mark(&[now().0, own_cpu() + children_cpu()]);
     sleep(pause);
+}
+
+/// Leaves its task to a process of its own, which ends with it.
+#[allow(unsafe_code)]
+fn parent(task: &str) {
+    let mut command = command(task);
+    // SAFETY: the child of a fork only makes one system call.
+    unsafe {
+        command.stdout(Stdio::inherit()).pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
+    command.status().unwrap();
+}
+
+/// Does as good as nothing in some threads.
+fn idle(threads: u64) {
+    for _ in 0..threads {
+        std::thread::spawn(|| {
+            loop {
+                sleep(Duration::from_millis(20));
+            }
+        });
+    }
+    wait();
 }
 
 fn devour(mebibytes: u64) -> Vec<u8> {
