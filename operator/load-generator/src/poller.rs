@@ -72,8 +72,7 @@ impl Poller {
     /// Watches a socket until it is closed, for everything at once: no later change of interest is
     /// needed, as an edge is reported only when the kernel has something new to say.
     pub fn watch(&self, socket: impl AsFd, token: u64) -> Result<(), Errno> {
-        let flags =
-            epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
         epoll::add(&self.epoll, socket, epoll::EventData::new_u64(token), flags)
     }
 

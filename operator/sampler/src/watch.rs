@@ -28,9 +28,11 @@ use crate::{
 
 /// Time between two proofs while the target has its CPUs to itself (ns).
 const PROOF: u64 = 5 * SECOND;
-/// The same while it does not: the kubelet takes a CPU out of the others' sets only at its next
-/// reconciliation, by default within 10 s.
+/// The same while it does not, at first: the kubelet takes a CPU out of the others' sets only at its
+/// next reconciliation, by default within 10 s.
 const PROOF_WHILE_SHARED: u64 = SECOND;
+/// How long it is waited for that (ns).
+const RECONCILIATION: u64 = 20 * SECOND;
 
 /// Everything under watch.
 pub struct Watcher<'a> {
@@ -53,6 +55,7 @@ struct Schedule {
     sample: u64,
     host: u64,
     proof: u64,
+    first_proof: Option<u64>,
     appear: u64,
     end: u64,
 }
@@ -102,6 +105,7 @@ impl<'a> Watcher<'a> {
                 sample: now,
                 host: now,
                 proof: u64::MAX,
+                first_proof: None,
                 appear: now.saturating_add(plan.appear_time_out),
                 end: now.saturating_add(plan.deadline),
             },
@@ -205,7 +209,9 @@ impl<'a> Watcher<'a> {
         }
         let exclusive =
             self.prover.prove(&self.target, &self.plan.container, &self.others, &mut self.buffer, &mut self.notes);
-        self.schedule.proof = now + if exclusive == Some(false) { PROOF_WHILE_SHARED } else { PROOF };
+        let since = *self.schedule.first_proof.get_or_insert(now);
+        let hope = exclusive == Some(false) && now.saturating_sub(since) < RECONCILIATION;
+        self.schedule.proof = now + if hope { PROOF_WHILE_SHARED } else { PROOF };
         if self.host.is_none() && !self.prover.target_cpus().is_empty() {
             match HostCpus::open(self.proc, self.prover.target_cpus()) {
                 Ok(host) => self.host = Some(host),

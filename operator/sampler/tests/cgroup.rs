@@ -217,7 +217,7 @@ fn watching_three_containers_costs_less_than_a_third_of_a_per_cent_and_five_mebi
         kubelet.remove(&pod, &id);
     }
     let record = sampler.record();
-    println!("{:?} of a CPU, {peak} KiB", shares);
+    println!("{shares:?} of a CPU, {peak} KiB");
     assert_eq!(record.series.len(), 3);
     // The quietest stretch: caches that neighbours have emptied cost time that is not the sampler's.
     let share = shares.iter().copied().fold(f64::INFINITY, f64::min);
@@ -253,9 +253,7 @@ fn a_container_that_replaces_another_is_noticed() {
     beside.end();
     kubelet.remove(&pod, &id(2));
     let beside = Task::start_in("hold 1", kubelet.container(&pod, &id(3), "0-1", None));
-    let began = Instant::now();
-    sleep(Duration::from_millis(500));
-    assert!(began.elapsed() < Duration::from_secs(5));
+    sleep(Duration::from_millis(1500));
     beside.kill();
     task.kill();
     kubelet.remove(&pod, &id(3));

@@ -43,7 +43,7 @@ impl Members {
             open(&self.folder, self.list, &mut self.files)?;
             self.links = links;
         }
-        let mut members = Vec::new();
+        let mut members: Vec<ProcessId> = Vec::new();
         for (place, file) in self.files.iter().enumerate() {
             match file.read_list(buffer) {
                 Ok(text) => members.extend(text.lines().filter_map(|line| line.parse().ok()).filter(|one| *one > 0)),
