@@ -24,7 +24,7 @@ fn versus(name: &str, candidate: &str, blocks: i32) -> study::Study {
     let postgres = json!({
         "image": images::POSTGRES,
         "initSql": [ { "name": "items-schema", "key": "schema.sql" } ],
-        "resources": { "cpu": "300m", "memory": "256Mi" },
+        "resources": { "cpu": "700m", "memory": "256Mi" },
     });
     let request = json!({ "name": "row", "path": "/rows/{{id}}", "parameters": { "id": { "range": { "from": 1, "to": 1000 } } } });
     let scenario = json!({

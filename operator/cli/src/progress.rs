@@ -60,7 +60,8 @@ impl Display {
 
     fn draw(&mut self) {
         let Progress { stored, planned, at_most, elapsed: _, left } = self.progress;
-        let left = format!("{}{} left", if at_most { "at most " } else { "about " }, number::duration(left.as_secs_f64()));
+        let left =
+            format!("{}{} left", if at_most { "at most " } else { "about " }, number::duration(left.as_secs_f64()));
         match &mut self.canvas {
             Canvas::Nothing => {}
             Canvas::Bar(bar) => {
@@ -132,7 +133,9 @@ impl Listener for Display {
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));
     // A fixed text: it was tried.
-    if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} {bar:24} {pos}/{len} trials, {prefix} · {wide_msg}") {
+    if let Ok(style) =
+        ProgressStyle::with_template("{elapsed_precise} {bar:24} {pos}/{len} trials, {prefix} · {wide_msg}")
+    {
         bar.set_style(style.progress_chars("━╸─"));
     }
     bar

@@ -31,9 +31,7 @@ mod tests {
     #[test]
     fn colours_are_for_terminals_whose_user_wants_them() {
         let with = |variables: &'static [(&str, &str)]| {
-            move |name: &str| {
-                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-            }
+            move |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
         assert!(colour(true, with(&[])));
         assert!(!colour(false, with(&[])));

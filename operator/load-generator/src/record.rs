@@ -22,8 +22,8 @@ pub struct Surroundings {
     pub settled: Vec<Settled>,
     /// What they counted.
     pub dependency_counters: BTreeMap<String, f64>,
-    /// When the load was stopped before its time (monotonic ns).
-    pub stopped_at: Option<u64>,
+    /// Whether the load was stopped before its time.
+    pub stopped: bool,
 }
 
 /// The record of a scenario whose window has begun.
@@ -34,8 +34,9 @@ pub fn assemble(
     wall: WallClock,
 ) -> ScenarioRecord {
     let Crewed { times, works } = crewed;
-    let Surroundings { settled, dependency_counters, stopped_at } = surroundings;
-    let close = stopped_at.unwrap_or(times.close).clamp(times.open, times.close);
+    let Surroundings { settled, dependency_counters, stopped } = surroundings;
+    let ended = works.iter().map(|work| work.ended).max().unwrap_or(times.close);
+    let close = if stopped { ended.clamp(times.open, times.close) } else { times.close };
     let seconds = ((close - times.open) as f64 / SECOND as f64).max(1e-9);
     let sum = |part: fn(&Work) -> u64| works.iter().map(part).sum::<u64>();
     let answers = sum(|work| work.tally.answers);

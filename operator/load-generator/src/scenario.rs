@@ -1,5 +1,7 @@
 //! One scenario: settle, warm up, measure, drain, quiesce.
 
+use std::collections::BTreeMap;
+
 use gaugeblock_measurement::generator::{GeneratorFailure, ScenarioRecord};
 
 use crate::{
@@ -52,20 +54,21 @@ pub fn play(
     let jobs = crew::jobs(workload, index, plan);
     let control = Control::new(jobs.len() as u32);
     let wall = WallClock::read();
-    let mut halted: Option<(Halt, u64)> = None;
+    let mut halted: Option<Halt> = None;
     let mut before: Option<(Reading, u64)> = None;
     let read_at = |times: &Times| times.open.saturating_sub(READ_BEFORE.min(plan.discard / 2));
     let crewed = crew::run(jobs, &control, plan, |stage| {
         let now = clock::monotonic();
         if let (None, Err(halt)) = (halted, watch.check(now)) {
-            halted = Some((halt, now));
+            halted = Some(halt);
             control.stop();
         }
         match stage {
             Stage::Connecting => telling.say(Phase::Connect, 0, 0, control.totals()),
             Stage::Loading(times) => {
                 if before.is_none() && now >= read_at(times) && now < times.open {
-                    before = sessions.read().map(|reading| (reading, control.totals().0));
+                    let answers = control.totals().0;
+                    before = sessions.read().map(|reading| (reading, answers));
                 }
                 let (phase, since, until) = phase(times, plan.warm_up, now);
                 telling.say(phase, now.saturating_sub(since), until - since, control.totals());
@@ -73,21 +76,20 @@ pub fn play(
         }
     })?;
     let gone = control.is_target_gone().then(|| GeneratorFailure::TargetGone { scenario: plan.name.clone() });
-    let failure = gone.or(halted.map(|(halt, _)| halt.failure(&plan.name)));
-    let stopped_at = failure.is_some().then(|| halted.map_or_else(clock::monotonic, |(_, at)| at));
+    let failure = gone.or(halted.map(|halt| halt.failure(&plan.name)));
     let dependency_counters = match (before, sessions.read()) {
         (Some((before, answers)), Some(after)) => {
             let mut counted = after.since(&before);
             counted.insert("requests".to_owned(), (control.totals().0 - answers) as f64);
             counted
         }
-        _ => std::collections::BTreeMap::new(),
+        _ => BTreeMap::new(),
     };
     drop(sessions);
-    let began = |crewed: &crew::Crewed| stopped_at.is_none_or(|at| at > crewed.times.open);
-    let surroundings = Surroundings { settled, dependency_counters, stopped_at };
+    let began = |crewed: &crew::Crewed| crewed.works.iter().any(|work| work.ended > crewed.times.open);
+    let surroundings = Surroundings { settled, dependency_counters, stopped: failure.is_some() };
     let record = crewed.filter(began).map(|crewed| record::assemble(plan, crewed, surroundings, wall));
-    if failure.is_some() {
+    if failure.is_some() || plan.quiesce == 0 {
         return Ok(Played { record, failure });
     }
     let began = clock::monotonic();

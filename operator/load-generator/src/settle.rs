@@ -4,7 +4,11 @@
 //! that was due falls into one arm's window and not into the other's; both are counted all the
 //! same. Nothing is asked inside the window.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::mpsc::{self, RecvTimeoutError},
+    time::Duration,
+};
 
 use gaugeblock_measurement::{
     generator::{GeneratorFailure, Settled},
@@ -20,6 +24,10 @@ use crate::{
 
 /// What is run, as it stands in the record.
 const ACTION: &str = "VACUUM (ANALYZE); CHECKPOINT";
+/// Time allowed for reading the counters.
+const READ: u64 = SECOND;
+/// Time between two looks whether to go on.
+const LOOK: Duration = Duration::from_millis(5);
 /// Time allowed for connecting.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Counters of the database that the target uses (PostgreSQL manual, 27.2: the cumulative
@@ -92,7 +100,6 @@ pub struct Sessions {
 }
 
 struct Session {
-    dependency: String,
     client: Client,
     version: i32,
 }
@@ -116,17 +123,23 @@ impl Sessions {
         for plan in plans {
             let began = clock::monotonic();
             watch.check(began).map_err(NotSettled::Halted)?;
-            let failed = |error: SettleError| {
-                let Settle::Postgres { dependency, .. } = plan;
+            let Settle::Postgres { dependency, password_variable, .. } = plan;
+            let failed = |error: &SettleError| {
                 NotSettled::Failed(GeneratorFailure::SettleFailed {
                     dependency: dependency.clone(),
                     message: error.to_string(),
                 })
             };
-            let session = Session::open(plan, environment, watch.left(began)).map_err(failed)?;
-            let session = session.settle(watch, failed)?;
+            let password = environment(password_variable)
+                .ok_or_else(|| failed(&SettleError::NoPassword(password_variable.clone())))?;
+            let (plan, limit) = (plan.clone(), watch.left(began));
+            let work = move || Session::open(&plan, password, limit)?.settle();
+            let session = aside(work, |now| watch.check(now))
+                .map_err(NotSettled::Halted)?
+                .unwrap_or(Err(SettleError::Thread))
+                .map_err(|error| failed(&error))?;
             settled.push(Settled {
-                dependency: session.dependency.clone(),
+                dependency: dependency.clone(),
                 action: ACTION.to_owned(),
                 seconds: (clock::monotonic() - began) as f64 / SECOND as f64,
             });
@@ -135,19 +148,48 @@ impl Sessions {
         Ok((sessions, settled))
     }
 
-    /// Reads the counters, or `None` when there are no dependencies or one does not answer: a
-    /// missing counter does not spoil a window.
+    /// Reads the counters, or `None` when there are no dependencies or one does not answer within a
+    /// second: a missing counter does not spoil a window, and a late one would disturb it.
     pub fn read(&mut self) -> Option<Reading> {
         if self.open.is_empty() {
             return None;
         }
-        let mut reading = Reading { at: clock::monotonic(), ..Reading::default() };
-        for session in &mut self.open {
-            for (name, value) in session.read().ok()? {
-                *reading.counters.entry(name).or_default() += value;
+        let at = clock::monotonic();
+        let mut open = std::mem::take(&mut self.open);
+        let work = move || {
+            let mut counters = BTreeMap::new();
+            for session in &mut open {
+                for (name, value) in session.read()? {
+                    *counters.entry(name).or_default() += value;
+                }
             }
+            Ok::<_, postgres::Error>((open, counters))
+        };
+        let in_time = |now| if now < at + READ { Ok(()) } else { Err(()) };
+        // Sessions that did not answer are gone with their thread.
+        let (open, counters) = aside(work, in_time).ok()??.ok()?;
+        self.open = open;
+        Some(Reading { at, counters })
+    }
+}
+
+/// Does something in a thread of its own, which is left alone when `go_on` says so: a database that
+/// hangs must not hold up the generator. `None` when the thread ended without a word.
+fn aside<T: Send + 'static, E>(
+    work: impl FnOnce() -> T + Send + 'static,
+    go_on: impl Fn(u64) -> Result<(), E>,
+) -> Result<Option<T>, E> {
+    let (done, doing) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Nobody listens any more when it took too long.
+        let _ = done.send(work());
+    });
+    loop {
+        match doing.recv_timeout(LOOK) {
+            Ok(value) => return Ok(Some(value)),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => go_on(clock::monotonic())?,
         }
-        Some(reading)
     }
 }
 
@@ -169,10 +211,8 @@ impl Reading {
 }
 
 impl Session {
-    fn open(plan: &Settle, environment: &dyn Fn(&str) -> Option<String>, limit: u64) -> Result<Self, SettleError> {
-        let Settle::Postgres { dependency, host, port, user, database, password_variable } = plan;
-        let password =
-            environment(password_variable).ok_or_else(|| SettleError::NoPassword(password_variable.clone()))?;
+    fn open(plan: &Settle, password: String, limit: u64) -> Result<Self, SettleError> {
+        let Settle::Postgres { dependency: _, host, port, user, database, password_variable: _ } = plan;
         let mut client = Config::new()
             .host(host)
             .hostaddr(ip_address(host)?)
@@ -183,34 +223,18 @@ impl Session {
             .application_name("gaugeblock-load-generator")
             .connect_timeout(CONNECT)
             .connect(NoTls)?;
+        // When the generator is stopped meanwhile, the server ends the statement by itself.
         let limit = (limit / MILLISECOND).clamp(1, i32::MAX as u64);
         client.batch_execute(&format!("SET statement_timeout = {limit}"))?;
         let version: String = client.query_one("SHOW server_version_num", &[])?.get(0);
-        Ok(Self { dependency: dependency.clone(), client, version: version.parse().unwrap_or(0) })
+        Ok(Self { client, version: version.parse().unwrap_or(0) })
     }
 
-    /// Runs the statements in a thread of their own, so that they can be cancelled.
-    fn settle(mut self, watch: &Watch, failed: impl Fn(SettleError) -> NotSettled) -> Result<Self, NotSettled> {
-        let cancel = self.client.cancel_token();
-        let running = std::thread::spawn(move || {
-            for statement in ACTION.split("; ") {
-                self.client.batch_execute(statement)?;
-            }
-            Ok(self)
-        });
-        let mut halted = Ok(());
-        while !running.is_finished() {
-            if halted.is_ok() {
-                halted = watch.check(clock::monotonic());
-                if halted.is_err() {
-                    let _ = cancel.cancel_query(NoTls);
-                }
-            }
-            std::thread::sleep(Duration::from_millis(2));
+    fn settle(mut self) -> Result<Self, SettleError> {
+        for statement in ACTION.split("; ") {
+            self.client.batch_execute(statement)?;
         }
-        let settled = running.join().unwrap_or(Err(SettleError::Thread));
-        halted.map_err(NotSettled::Halted)?;
-        settled.map_err(failed)
+        Ok(self)
     }
 
     fn read(&mut self) -> Result<Vec<(&'static str, f64)>, postgres::Error> {

@@ -109,7 +109,7 @@ pub fn run(manifest: &Manifest, options: &Options, listener: &mut dyn Listener) 
         folder,
         spawner,
         layout,
-        ports: Ports::new(),
+        ports: Ports::begin(),
         arms: Vec::new(),
         programs: Programs::default(),
         databases: std::collections::BTreeMap::new(),
@@ -246,9 +246,8 @@ struct GeneratorVoice {
 fn tell(world: &World<'_>, listener: &mut dyn Listener, voice: &mut GeneratorVoice, began: Instant) {
     let Some(snapshot) = &world.snapshot else { return };
     let first = world.units.iter().map(|unit| unit.created).min();
-    let current = first.map_or(Duration::ZERO, |first| {
-        Duration::try_from(Timestamp::now().duration_since(first)).unwrap_or_default()
-    });
+    let current = first
+        .map_or(Duration::ZERO, |first| Duration::try_from(Timestamp::now().duration_since(first)).unwrap_or_default());
     let progress = estimate::progress(snapshot, &world.trials, began.elapsed(), current);
     listener.hear(News::Progress(progress));
     if !listener.is_live() {

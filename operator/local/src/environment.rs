@@ -83,13 +83,12 @@ impl Environment {
                 expanded.push('$');
                 rest = tail;
             } else if let Some((name, tail)) = after.strip_prefix('(').and_then(|after| after.split_once(')')) {
-                match self.get(name) {
-                    Some(value) => expanded.push_str(value),
-                    None => {
-                        expanded.push_str("$(");
-                        expanded.push_str(name);
-                        expanded.push(')');
-                    }
+                if let Some(value) = self.get(name) {
+                    expanded.push_str(value);
+                } else {
+                    expanded.push_str("$(");
+                    expanded.push_str(name);
+                    expanded.push(')');
                 }
                 rest = tail;
             } else {
@@ -117,12 +116,7 @@ mod tests {
     /// Cases after the table of Kubernetes' own test.
     #[test]
     fn references_are_replaced_as_kubernetes_does() {
-        let environment = environment(&[
-            ("VAR_A", "A"),
-            ("VAR_B", "B"),
-            ("VAR_REF", "$(VAR_A)"),
-            ("VAR_EMPTY", ""),
-        ]);
+        let environment = environment(&[("VAR_A", "A"), ("VAR_B", "B"), ("VAR_REF", "$(VAR_A)"), ("VAR_EMPTY", "")]);
         for (text, expected) in [
             ("$(VAR_A)", "A"),
             ("___$(VAR_B)___", "___B___"),

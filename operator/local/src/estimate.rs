@@ -18,7 +18,8 @@ pub fn progress(snapshot: &Snapshot, trials: &[TrialSummary], elapsed: Duration,
     let stages = snapshot.stages.len() as u32;
     let blocks = u32::try_from(snapshot.spec.repetitions.blocks).unwrap_or(0) + 1;
     // Trials of a void block are measured again: they come on top.
-    let void = trials.iter().filter(|trial| matches!(trial.outcome, gaugeblock_measurement::Outcome::Void(..))).count() as u32;
+    let void =
+        trials.iter().filter(|trial| matches!(trial.outcome, gaugeblock_measurement::Outcome::Void(..))).count() as u32;
     let planned = (arms * stages * blocks + void).max(trials.len() as u32);
     let taken: f64 = trials.iter().map(|trial| trial.ended.seconds_since(trial.started)).sum();
     let each = if trials.is_empty() {

@@ -6,9 +6,7 @@ use std::{
 };
 
 use gaugeblock_measurement::{UnixNanos, plan::PLAN_VARIABLE};
-use gaugeblock_planner::{
-    Action, Role, UnitKey, UnitPlan, UnitSpec, UnitState, action::Conclusion, compare, conclude,
-};
+use gaugeblock_planner::{Action, Role, UnitKey, UnitPlan, UnitSpec, UnitState, action::Conclusion, compare, conclude};
 use gaugeblock_report::{Input, Report};
 use jiff::Timestamp;
 use rustix::process::Signal;
@@ -142,19 +140,22 @@ impl World<'_> {
             // Hosts are addresses already: there are no names to resolve on one machine.
             UnitPlan::Target { arm, hosts: _, variables } => {
                 let arm = arm as usize;
-                let program = self
-                    .arms
-                    .get(arm)
-                    .ok_or_else(|| ExecuteError::Unprepared(format!("arm {arm}")))?;
+                let program = self.arms.get(arm).ok_or_else(|| ExecuteError::Unprepared(format!("arm {arm}")))?;
                 // A program that vanished is said when it is started.
                 image = self.programs.identify(&program.program).ok();
                 let port = self.ports.free().map_err(ExecuteError::Port)?;
                 Part::Target { arm, variables, port, process: None }
             }
             UnitPlan::Sampler(plan) => {
-                let text = serde_json::to_string(&plan)
-                    .map_err(|error| ExecuteError::Plan(spec.name.clone(), error))?;
-                Part::Sampler(self.measuring("sampler", (&spec.name, &uid), &pid_file, &text, Environment::default())?)
+                let text =
+                    serde_json::to_string(&plan).map_err(|error| ExecuteError::Plan(spec.name.clone(), error))?;
+                Part::Sampler(self.measuring(
+                    "sampler",
+                    (&spec.name, &uid),
+                    &pid_file,
+                    &text,
+                    Environment::default(),
+                )?)
             }
             UnitPlan::Generator { plan, variables } => Part::Generator { plan, variables, process: None },
         };
@@ -214,8 +215,8 @@ impl World<'_> {
                 let mut environment = Environment::default();
                 environment.set_connections(variables, &self.password);
                 environment.set(TARGET_VARIABLE, &plan.target);
-                let text = serde_json::to_string(&plan)
-                    .map_err(|error| ExecuteError::Plan(unit.name.clone(), error))?;
+                let text =
+                    serde_json::to_string(&plan).map_err(|error| ExecuteError::Plan(unit.name.clone(), error))?;
                 self.measuring("load-generator", (&unit.name, &unit.uid), &unit.pid_file, &text, environment)?
             }
             // Let go already.
@@ -264,8 +265,9 @@ impl World<'_> {
         if conclusion.placement.target_image.is_none()
             && let Some(arm) = self.arms.get(conclusion.slot.arm as usize)
         {
-            // The target is gone by now.
-            conclusion.placement.target_image = self.programs.identify(&arm.program).ok();
+            // The target is gone by now. What really ran was read before, unless it ended by itself.
+            let ran = self.ran.get(&conclusion.slot).cloned();
+            conclusion.placement.target_image = ran.or_else(|| self.programs.identify(&arm.program).ok());
         }
         let generator = conclusion.generator.as_ref().map(|(_, name)| self.record(name));
         let sampler = conclusion.sampler.as_ref().map(|(_, name)| self.record(name));
@@ -281,6 +283,7 @@ impl World<'_> {
     fn delete(&mut self, key: UnitKey, uid: &str) {
         if key.role == Role::Target {
             self.take_last_reading(key);
+            self.identify(key);
         }
         let Some(unit) = self.units.iter_mut().find(|unit| unit.key == key && unit.uid == uid) else {
             return;
@@ -297,18 +300,33 @@ impl World<'_> {
         }
     }
 
+    /// Remembers which program a target really was: its command may be a script that became another
+    /// one.
+    fn identify(&mut self, key: UnitKey) {
+        let target = self.units.iter_mut().find(|unit| unit.key == key);
+        let Some(process) = target.and_then(LocalUnit::process) else { return };
+        let link = format!("/proc/{}/exe", process.id().as_raw_nonzero());
+        if let Ok(program) = fs::read_link(link)
+            && let Ok(identity) = self.programs.identify(&program)
+        {
+            self.ran.insert(key.slot, identity);
+        }
+    }
+
     /// Tells the sampler that the windows are over, so that it reads private memory once, and
     /// gives it a moment. It says nothing when it has, so the moment is always waited for, unless
     /// its log grows.
     fn take_last_reading(&self, key: UnitKey) {
         let sampler = self.units.iter().find(|unit| {
-            unit.key.slot == key.slot && matches!(unit.state, UnitState::Running { .. }) && matches!(unit.part, Part::Sampler(_))
+            unit.key.slot == key.slot
+                && matches!(unit.state, UnitState::Running { .. })
+                && matches!(unit.part, Part::Sampler(_))
         });
         let Some((Part::Sampler(process), name)) = sampler.map(|unit| (&unit.part, &unit.name)) else {
             return;
         };
         let log = self.spawner.log(name);
-        let length = || fs::metadata(&log).map(|metadata| metadata.len()).unwrap_or(0);
+        let length = || fs::metadata(&log).map_or(0, |metadata| metadata.len());
         let before = length();
         process.tell(Signal::USR1);
         let told = Instant::now();

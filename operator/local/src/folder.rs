@@ -26,25 +26,37 @@ use serde::Serialize;
 /// Folder beside the current one that holds all runs.
 const ALL_RUNS: &str = ".gaugeblock";
 
+/// File that every run leaves.
+const PLAN: &str = "plan.json";
+
 /// The folder of one run.
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     root: PathBuf,
 }
 
-/// A file could not be written.
+/// Why the folder cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to write {}", path.display())]
-pub struct FolderError {
-    path: PathBuf,
-    #[source]
-    source: io::Error,
+pub enum FolderError {
+    /// A file could not be written.
+    #[error("failed to write {}", path.display())]
+    Write {
+        /// File.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Another run left its results there.
+    #[error("{} holds the results of another run: name another folder, or remove it", .0.display())]
+    Taken(PathBuf),
 }
 
 impl RunFolder {
     /// Makes the folder of a run: `output`, or one of its own under `.gaugeblock`.
     pub fn create(output: Option<&Path>, run: &str, now: Timestamp) -> Result<Self, FolderError> {
         let root = match output {
+            Some(output) if output.join(PLAN).exists() => return Err(FolderError::Taken(output.to_owned())),
             Some(output) => output.to_owned(),
             None => {
                 let all = PathBuf::from(ALL_RUNS);
@@ -61,7 +73,7 @@ impl RunFolder {
         };
         make(&root)?;
         // Absolute: processes start in folders of their own.
-        let root = fs::canonicalize(&root).map_err(|source| FolderError { path: root, source })?;
+        let root = fs::canonicalize(&root).map_err(|source| FolderError::Write { path: root, source })?;
         let folder = Self { root };
         for folder in [folder.trials(), folder.logs(), folder.processes()] {
             make(&folder)?;
@@ -105,7 +117,7 @@ impl RunFolder {
 
     /// Writes the frozen plan.
     pub fn write_plan(&self, snapshot: &Snapshot) -> Result<(), FolderError> {
-        self.json("plan.json", snapshot)
+        self.json(PLAN, snapshot)
     }
 
     /// Writes the status.
@@ -122,8 +134,8 @@ impl RunFolder {
     /// Writes the reports.
     pub fn write_report(&self, report: &Report) -> Result<(), FolderError> {
         let path = self.root.join("report.json");
-        let text = json::render(report)
-            .map_err(|error| FolderError { path: path.clone(), source: error.into() })?;
+        let text =
+            json::render(report).map_err(|error| FolderError::Write { path: path.clone(), source: error.into() })?;
         write(&path, text.as_bytes())?;
         write(&self.report(), markdown::render(report).as_bytes())
     }
@@ -131,14 +143,14 @@ impl RunFolder {
     fn json(&self, name: &str, value: &impl Serialize) -> Result<(), FolderError> {
         let path = self.root.join(name);
         let mut text = serde_json::to_vec_pretty(value)
-            .map_err(|error| FolderError { path: path.clone(), source: error.into() })?;
+            .map_err(|error| FolderError::Write { path: path.clone(), source: error.into() })?;
         text.push(b'\n');
         write(&path, &text)
     }
 }
 
 fn make(folder: &Path) -> Result<(), FolderError> {
-    fs::create_dir_all(folder).map_err(|source| FolderError { path: folder.to_owned(), source })
+    fs::create_dir_all(folder).map_err(|source| FolderError::Write { path: folder.to_owned(), source })
 }
 
 /// Writes a file whole: a reader sees the old one or the new one.
@@ -146,5 +158,5 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let unfinished = path.with_extension("unfinished");
     fs::write(&unfinished, bytes)
         .and_then(|()| fs::rename(&unfinished, path))
-        .map_err(|source| FolderError { path: path.to_owned(), source })
+        .map_err(|source| FolderError::Write { path: path.to_owned(), source })
 }

@@ -48,11 +48,7 @@ impl Layout {
         let mut shared = Vec::new();
         let (target, mut siblings) = for_target(&mut left, wanted.target.max(1) as usize);
         if (target.len() as u32) < wanted.target {
-            shared.push(format!(
-                "the target asks for {} CPUs, but this machine has {}",
-                wanted.target,
-                target.len()
-            ));
+            shared.push(format!("the target asks for {} CPUs, but this machine has {}", wanted.target, target.len()));
         }
         let mut rest: Vec<u32> = left.into_iter().flatten().collect();
         if rest.is_empty() && !siblings.is_empty() {
@@ -113,14 +109,13 @@ fn for_others(rest: &[u32], wanted: Wanted, shared: &mut Vec<String>) -> Layout 
             ..Layout::default()
         };
     }
-    let who = if dependencies > 0 { "the load generator, dependencies and the sampler" } else { "the load generator and the sampler" };
+    let who = if dependencies > 0 {
+        "the load generator, dependencies and the sampler"
+    } else {
+        "the load generator and the sampler"
+    };
     shared.push(format!("{who} share CPUs {everything}"));
-    Layout {
-        generator: everything.clone(),
-        dependencies: everything.clone(),
-        others: everything,
-        ..Layout::default()
-    }
+    Layout { generator: everything.clone(), dependencies: everything.clone(), others: everything, ..Layout::default() }
 }
 
 impl Layout {

@@ -18,7 +18,7 @@ const LOWEST: u16 = 10_240;
 
 impl Ports {
     /// Begins at a place that differs between processes.
-    pub fn new() -> Self {
+    pub fn begin() -> Self {
         let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
         let outgoing: u16 = range.split_whitespace().next().and_then(|port| port.parse().ok()).unwrap_or(32_768);
         let last = if outgoing > LOWEST + 1024 { outgoing - 1 } else { u16::MAX };
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn ports_are_free_and_different() {
-        let mut ports = Ports::new();
+        let mut ports = Ports::begin();
         let (first, second) = (ports.free().unwrap(), ports.free().unwrap());
         assert_ne!(first, second);
         TcpListener::bind(("127.0.0.1", first)).unwrap();

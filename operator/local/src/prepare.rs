@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use gaugeblock_crds::{dependency::Storage, target::{LocalTarget, Target}};
+use gaugeblock_crds::{
+    dependency::Storage,
+    target::{LocalTarget, Target},
+};
 
 use crate::{
     account::Account,
@@ -23,7 +26,7 @@ use crate::{
 };
 
 /// Time for a build.
-const BUILD: Duration = Duration::from_secs(3600);
+const BUILD: Duration = Duration::from_hours(1);
 /// Memory as a file system, on every Linux machine.
 const MEMORY: &str = "/dev/shm";
 /// Temporary files on a disk: `/tmp` may be memory (Filesystem Hierarchy Standard, 5.15).
@@ -34,7 +37,7 @@ const DISK: &str = "/var/tmp";
 pub enum PrepareError {
     /// A build failed.
     #[error("failed to build arm `{0}`")]
-    Build(String, #[source] ProcessError),
+    Build(String, #[source] Box<ProcessError>),
     /// The folder of an arm does not exist.
     #[error("arm `{arm}`: there is no folder {}, its local.workingDirectory", folder.display())]
     NoFolder {
@@ -119,7 +122,7 @@ pub fn build(
         };
         spawner
             .complete(order, BUILD, wakeup)
-            .map_err(|error| PrepareError::Build(target.name.clone(), error))?;
+            .map_err(|error| PrepareError::Build(target.name.clone(), error.into()))?;
     }
     Ok(())
 }

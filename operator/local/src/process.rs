@@ -11,9 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 
 use crate::{
     account::Account,

@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
-    env, fmt::Write as _, fs, io,
+    env,
+    fmt::Write as _,
+    fs, io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };

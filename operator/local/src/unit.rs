@@ -1,6 +1,10 @@
 //! A unit of a trial as a process, and what the planner sees of it.
 
-use std::{os::unix::process::ExitStatusExt as _, path::{Path, PathBuf}, process::ExitStatus};
+use std::{
+    os::unix::process::ExitStatusExt as _,
+    path::{Path, PathBuf},
+    process::ExitStatus,
+};
 
 use gaugeblock_measurement::{GeneratorPlan, plan::Watch};
 use gaugeblock_planner::{Unit, UnitKey, UnitState, Waiting, action::Variable, observed::FailureKind};
@@ -85,7 +89,9 @@ impl LocalUnit {
     pub fn is_in_motion(&self) -> bool {
         self.deleting
             || match (&self.state, &self.part) {
-                (UnitState::Pending(_), Part::Target { process: None, .. } | Part::Generator { process: None, .. }) => false,
+                (UnitState::Pending(_), Part::Target { process: None, .. } | Part::Generator { process: None, .. }) => {
+                    false
+                }
                 (UnitState::Pending(_) | UnitState::Running { ready: false }, _) => true,
                 _ => false,
             }
@@ -155,8 +161,5 @@ impl LocalUnit {
 /// Kills for memory on this machine since it started.
 pub fn kills_for_memory() -> u64 {
     let counters = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    counters
-        .lines()
-        .find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
-        .unwrap_or(0)
+    counters.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok()).unwrap_or(0)
 }

@@ -53,10 +53,7 @@ impl Wakeup {
 
     /// Sleeps until a signal comes, at most this long.
     pub fn wait(&mut self, longest: Duration) {
-        let time_out = Timespec {
-            tv_sec: longest.as_secs() as i64,
-            tv_nsec: i64::from(longest.subsec_nanos()),
-        };
+        let time_out = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: i64::from(longest.subsec_nanos()) };
         // An error here is an interrupted call: something happened.
         let _ = poll(&mut [PollFd::new(&self.pipe, PollFlags::IN)], Some(&time_out));
         let mut seen = [0; 64];

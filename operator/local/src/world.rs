@@ -10,9 +10,7 @@ use std::{
 
 use gaugeblock_crds::{BenchmarkRunSpec, BenchmarkRunStatus};
 use gaugeblock_measurement::{TrialRecord, frame};
-use gaugeblock_planner::{
-    Observed, Role, RunView, Snapshot, TrialSummary, UnitState, Waiting, observed::Place,
-};
+use gaugeblock_planner::{Observed, Role, RunView, Snapshot, TrialSummary, UnitState, Waiting, observed::Place};
 use jiff::Timestamp;
 
 use crate::{
@@ -82,9 +80,7 @@ impl World<'_> {
     /// Looks at every process. What has ended and is being deleted is gone.
     pub fn look(&mut self, wakeup: &mut Wakeup) -> Result<(), ProcessError> {
         let mut units = std::mem::take(&mut self.units);
-        for unit in &mut units {
-            self.look_at(unit, wakeup)?;
-        }
+        let looked = units.iter_mut().try_for_each(|unit| self.look_at(unit, wakeup));
         units.retain(|unit| {
             let gone = unit.deleting && matches!(unit.state, UnitState::Succeeded | UnitState::Failed { .. });
             if gone {
@@ -96,7 +92,7 @@ impl World<'_> {
             !gone
         });
         self.units = units;
-        Ok(())
+        looked
     }
 
     fn look_at(&self, unit: &mut LocalUnit, wakeup: &mut Wakeup) -> Result<(), ProcessError> {
@@ -137,12 +133,8 @@ impl World<'_> {
             return Ok(false);
         };
         let Some(database) = self.databases.get(&dependency.name) else { return Ok(false) };
-        let login = Login {
-            port: server.port,
-            user: &postgres.user,
-            database: &postgres.database,
-            password: &self.password,
-        };
+        let login =
+            Login { port: server.port, user: &postgres.user, database: &postgres.database, password: &self.password };
         let name = format!("{}-question", unit.name);
         let ask = ["--command", "SELECT 1"];
         let asked = psql(&self.spawner, wakeup, &database.binaries, (&name, &self.layout.others), login, &ask, None);
@@ -183,7 +175,8 @@ impl World<'_> {
     /// The last lines that the load generator said, if it runs.
     pub fn generator_log(&self) -> Option<std::path::PathBuf> {
         let generator = self.units.iter().find(|unit| {
-            matches!(unit.part, Part::Generator { process: Some(_), .. }) && unit.state == (UnitState::Running { ready: true })
+            matches!(unit.part, Part::Generator { process: Some(_), .. })
+                && unit.state == (UnitState::Running { ready: true })
         })?;
         Some(self.spawner.log(&generator.name))
     }
@@ -205,7 +198,10 @@ impl World<'_> {
         let asked = Instant::now();
         for unit in &mut self.units {
             let Some(process) = unit.process() else { continue };
-            while process.was_asked() && process.poll(&self.spawner).is_none() && asked.elapsed() < Duration::from_secs(3) {
+            while process.was_asked()
+                && process.poll(&self.spawner).is_none()
+                && asked.elapsed() < Duration::from_secs(3)
+            {
                 std::thread::sleep(Duration::from_millis(10));
             }
             process.end_now(&self.spawner);

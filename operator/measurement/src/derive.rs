@@ -71,7 +71,9 @@ fn load(values: &mut Values, scenario: &ScenarioRecord) {
     let all = scenario.all();
     let seconds = scenario.window.seconds();
     values.scenario(MetricName::Throughput, scenario, ratio(all.correct as f64, seconds));
-    values.scenario(MetricName::ErrorShare, scenario, ratio(all.failures() as f64, all.sent as f64));
+    // A request that found no connection is an error that was never sent.
+    let asked = all.correct + all.failures();
+    values.scenario(MetricName::ErrorShare, scenario, ratio(all.failures() as f64, asked as f64));
     values.scenario(MetricName::ReceivedBytes, scenario, ratio(all.bytes_received as f64, seconds));
     if let Offered::Open { rate, .. } = scenario.offered {
         values.scenario(MetricName::AchievedShare, scenario, ratio(scenario.achieved_rate, rate));
@@ -112,12 +114,14 @@ fn latencies(values: &mut Values, scenario: &ScenarioRecord, requests: &RequestR
 fn resources(values: &mut Values, scenario: &ScenarioRecord, target: &ContainerSeries) {
     let window = scenario.window;
     let cpu = used(target, &target.cpu, window);
-    let correct = scenario.all().correct as f64;
+    // Answers given inside the window, whenever they were asked for: with a backlog, requests that are
+    // intended in the window are answered after it, and that work is not in its CPU time.
+    let answers = scenario.achieved_rate * window.seconds();
     let per_request = match scenario.offered {
         Offered::Open { .. } => MetricName::CpuPerRequest,
         Offered::Closed { .. } => MetricName::CpuPerRequestSaturated,
     };
-    values.scenario(per_request, scenario, cpu.and_then(|cpu| ratio(cpu, correct)));
+    values.scenario(per_request, scenario, cpu.and_then(|cpu| ratio(cpu, answers)));
     values.scenario(MetricName::CoresUsed, scenario, cpu.and_then(|cpu| ratio(cpu, window.seconds())));
     let throttled = used(target, &target.throttled, window);
     values.scenario(MetricName::ThrottledShare, scenario, throttled.and_then(|time| ratio(time, window.seconds())));

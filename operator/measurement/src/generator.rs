@@ -122,15 +122,19 @@ pub struct ScenarioRecord {
     pub drained: Span,
     /// Requests of the window, by name, in the order of the manifest.
     pub requests: Vec<RequestRecord>,
-    /// Achieved rate of answers, right or wrong (1/s).
+    /// Answers per second that came *inside* the window, right or wrong, on time or late, whenever
+    /// they were asked for (1/s): what the target could do, also when it could not do what was asked.
     pub achieved_rate: f64,
-    /// Lateness of each send against its intended time (open) in nanoseconds; empty when closed.
+    /// How late the generator itself sent each request, in nanoseconds; empty when closed. It counts
+    /// from the time at which the request was due *and* a connection was free: waiting for a busy
+    /// connection is the target's doing, and in `response` only.
     pub lateness: Histogram,
-    /// Connections open at most, and how many were opened anew inside the window.
+    /// Connections open at most at once, summed over the threads.
     pub connections_peak: u32,
     /// Connections opened inside the window.
     pub connections_opened: u64,
-    /// Mean number of requests under way, for Little's law.
+    /// Mean number of requests under way (sent and not yet answered) over the window, integrated
+    /// exactly: in a closed loop, rate times mean response (Little's law).
     pub mean_in_flight: f64,
     /// CPU time that the generator used in the window (s), per thread.
     pub generator_cpu_seconds: Vec<f64>,
@@ -140,10 +144,11 @@ pub struct ScenarioRecord {
     pub limit: Limit,
     /// What was done to dependencies before the window.
     pub settled: Vec<Settled>,
-    /// What dependencies counted around the window, such as `wal_bytes` or `checkpoints`.
+    /// What dependencies counted around the window, such as `wal_bytes` or `checkpoints`, summed
+    /// over them; with the `seconds` between the two readings and the `requests` answered between
+    /// them, by which the others are to be divided.
     pub dependency_counters: BTreeMap<String, f64>,
-    /// Answers and CPU at one-second steps over warm-up and window: `[seconds since warm-up
-    /// began, answers, errors]`.
+    /// One-second steps over warm-up and window: `[seconds since warm-up began, answers, errors]`.
     pub timeline: Vec<[u64; 3]>,
 }
 
@@ -163,7 +168,8 @@ pub struct Settled {
 pub struct RequestRecord {
     /// Name in the manifest.
     pub name: String,
-    /// Requests sent.
+    /// Requests sent. A request that found no connection is an error without having been sent:
+    /// those asked for are `correct` plus all errors.
     pub sent: u64,
     /// Correct answers.
     pub correct: u64,
@@ -176,11 +182,12 @@ pub struct RequestRecord {
     /// Bytes of requests, headers included.
     pub bytes_sent: u64,
     /// From the *intended* send time to the whole answer, correct answers; time-outs count at
-    /// their limit. In a closed loop the intended time is the send time.
+    /// their limit, an answer later than that being one, and what is still unanswered when the
+    /// time to drain is up at its age. In a closed loop the intended time is the send time.
     pub response: Histogram,
     /// From the actual send to the whole answer, correct answers.
     pub service: Histogram,
-    /// From the intended send time to the whole answer, wrong answers.
+    /// From the intended send time to the end, wrong answers and failures other than time-outs.
     pub failed: Histogram,
 }
 

@@ -6,11 +6,11 @@ use gaugeblock_crds::{comparison::MetricRule, run::Purpose};
 use gaugeblock_measurement::{Direction, MetricName, Outcome, Unit, trial::VoidCause};
 use gaugeblock_verdict::{
     ArmVoids, Comparison, Direction as Judged, MetricEvidence, MinimumEffect, Pair, Policy, RunJudgement, Validity,
+    quantity::quantity,
 };
 
 use crate::{
     observed::{Slot, TrialSummary},
-    quantity,
     snapshot::Snapshot,
 };
 
@@ -262,8 +262,8 @@ fn late(trials: &[TrialSummary], key: &Key, lateness: MetricName) -> Option<Stri
     (worst.0 > LATE_SHARE * worst.1).then(|| {
         format!(
             "the load generator itself sent up to {} late, of {} in all: give it a CPU of its own",
-            quantity::show(worst.0, "s"),
-            quantity::show(worst.1, "s"),
+            quantity(worst.0, "s"),
+            quantity(worst.1, "s"),
         )
     })
 }

@@ -17,7 +17,6 @@ pub mod order;
 pub mod plan;
 pub mod pods;
 pub mod programs;
-pub mod quantity;
 pub mod queue;
 pub mod snapshot;
 pub mod status;

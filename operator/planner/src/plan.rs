@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use gaugeblock_crds::{
     condition::{ConditionType, Reason},
+    names,
     run::Purpose,
     status::Phase,
 };
@@ -284,7 +285,13 @@ fn clean_up(observed: &Observed, builder: StatusBuilder, now: Timestamp) -> Plan
             .iter()
             .filter(|unit| failed && !unit.deleting && !unit.gated)
             .map(|unit| Action::KeepLog { unit: unit.key, name: unit.name.clone() });
-        let actions = logs.chain(delete(&observed.units)).collect();
+        let actions: Vec<Action> = logs.chain(delete(&observed.units)).collect();
+        let mut builder = builder;
+        if let Some(snapshot) = &observed.snapshot
+            && actions.iter().any(|action| matches!(action, Action::KeepLog { .. }))
+        {
+            builder.status().log_secret = Some(names::log_secret(&snapshot.stem()));
+        }
         return builder.into_plan(actions, Some(Duration::from_secs(1)));
     }
     let mut actions = Vec::new();

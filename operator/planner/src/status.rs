@@ -8,7 +8,10 @@ use gaugeblock_crds::{
     status::{ArmStatus, LONGEST_MESSAGE, MOST_FINDINGS, MOST_RESULTS, Phase, ResultRow, RunVerdict},
 };
 use gaugeblock_measurement::Outcome;
-use gaugeblock_verdict::{Judgement, RunJudgement, Scale, Verdict};
+use gaugeblock_verdict::{
+    Judgement, RunJudgement, Scale, Verdict,
+    quantity::{quantity, signed_percent},
+};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
@@ -17,7 +20,6 @@ use crate::{
     compare,
     failure::Failure,
     observed::{Observed, TrialSummary},
-    quantity,
     snapshot::Snapshot,
 };
 
@@ -211,10 +213,10 @@ fn arms(snapshot: &Snapshot, trials: &[TrialSummary]) -> Vec<ArmStatus> {
 }
 
 fn row(judgement: &Judgement) -> ResultRow {
-    let value = |value: f64| quantity::show(value, &judgement.unit);
+    let value = |value: f64| quantity(value, &judgement.unit);
     let effect = |value: f64| match judgement.scale {
-        Scale::Relative => quantity::percent(value),
-        Scale::Absolute => quantity::signed(value, &judgement.unit),
+        Scale::Relative => signed_percent(value),
+        Scale::Absolute => signed(value, &judgement.unit),
     };
     ResultRow {
         arm: judgement.arm.clone(),
@@ -229,6 +231,12 @@ fn row(judgement: &Judgement) -> ResultRow {
         smallest_visible: judgement.smallest_visible_effect.map(|size| effect(size).trim_start_matches('+').to_owned()),
         pairs: judgement.pairs as i32,
     }
+}
+
+/// A change in the metric's own unit, with its sign.
+fn signed(value: f64, unit: &str) -> String {
+    let sign = if value > 0.0 { "+" } else { "" };
+    format!("{sign}{}", quantity(value, unit))
 }
 
 /// Progress in blocks.

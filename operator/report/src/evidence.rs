@@ -3,9 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gaugeblock_measurement::{
-    Outcome, TrialRecord, fingerprint::Fingerprint, limit::LimitedBy,
-};
+use gaugeblock_measurement::{Outcome, TrialRecord, fingerprint::Fingerprint, limit::LimitedBy};
 use gaugeblock_planner::{Snapshot, TrialSummary};
 use serde::{Deserialize, Serialize};
 
@@ -61,8 +59,7 @@ impl Evidence {
     /// From the trials of a run.
     pub fn of(snapshot: &Snapshot, trials: &[TrialSummary], records: &[TrialRecord]) -> Self {
         let clean = values::clean(trials);
-        let counted: Vec<&TrialSummary> =
-            trials.iter().filter(|trial| clean.contains(&trial.slot)).collect();
+        let counted: Vec<&TrialSummary> = trials.iter().filter(|trial| clean.contains(&trial.slot)).collect();
         let mut exclusive = Exclusive::default();
         for trial in &counted {
             match trial.exclusive {
@@ -75,9 +72,7 @@ impl Evidence {
         Self {
             exclusive,
             target_cpus: once(counted.iter().map(|trial| trial.cpus.clone())),
-            shared_cpus: once(
-                records.iter().flat_map(|record| record.placement.shared_cpus.iter().cloned()),
-            ),
+            shared_cpus: once(records.iter().flat_map(|record| record.placement.shared_cpus.iter().cloned())),
             limits: limits(snapshot, &counted),
             speed_ratio: speed_ratio(&counted),
             machine: records.iter().find_map(sampler),

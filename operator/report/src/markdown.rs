@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use gaugeblock_crds::run::Purpose;
+
 use crate::{
     group::label,
     model::Report,
@@ -62,11 +64,9 @@ fn draw(table: &table::Table, out: &mut String) {
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     let _ = writeln!(out, "{}", line(table.header.iter().map(|head| escape(head)).collect()));
     let numbers = table.rows.first();
-    let rule = (0..table.header.len()).map(|index| {
-        match numbers.and_then(|row| row.get(index)) {
-            Some(cell) if cell.number => "--:".to_owned(),
-            _ => ":--".to_owned(),
-        }
+    let rule = (0..table.header.len()).map(|index| match numbers.and_then(|row| row.get(index)) {
+        Some(cell) if cell.number => "--:".to_owned(),
+        _ => ":--".to_owned(),
     });
     let _ = writeln!(out, "{}", line(rule.collect()));
     for row in &table.rows {
@@ -97,7 +97,11 @@ fn about(report: &Report, out: &mut String) {
         let _ = writeln!(out, "- {name}: {}", escape(&value));
     }
     for arm in &report.arms {
-        let role = if arm.baseline { "baseline" } else { "candidate" };
+        let role = match (report.purpose, arm.baseline) {
+            (Purpose::Study, _) => "arm",
+            (Purpose::Gate, true) => "baseline",
+            (Purpose::Gate, false) => "candidate",
+        };
         let _ = write!(
             out,
             "- {role} **{}**: {}; {} trials counted, {} void",
@@ -113,7 +117,13 @@ fn about(report: &Report, out: &mut String) {
     }
     for scenario in &report.scenarios {
         let requests = scenario.requests.join(", ");
-        let _ = writeln!(out, "- scenario **{}**: {} ({})", escape(&scenario.name), escape(&scenario.load), escape(&requests));
+        let _ = writeln!(
+            out,
+            "- scenario **{}**: {} ({})",
+            escape(&scenario.name),
+            escape(&scenario.load),
+            escape(&requests)
+        );
     }
     out.push('\n');
 }
@@ -125,7 +135,11 @@ fn evidence(report: &Report, out: &mut String) {
     let _ = writeln!(
         out,
         "- target on {}: for itself in {} trials, shared in {}, not known in {}",
-        if evidence.target_cpus.is_empty() { "unknown CPUs".to_owned() } else { escape(&evidence.target_cpus.join(", ")) },
+        if evidence.target_cpus.is_empty() {
+            "unknown CPUs".to_owned()
+        } else {
+            escape(&evidence.target_cpus.join(", "))
+        },
         exclusive.yes,
         exclusive.no,
         exclusive.unknown
@@ -134,7 +148,8 @@ fn evidence(report: &Report, out: &mut String) {
         let _ = writeln!(out, "- {}", escape(shared));
     }
     for limit in &evidence.limits {
-        let by: Vec<String> = limit.by.iter().map(|(by, count)| format!("{} ({count}×)", words::limited_by(*by))).collect();
+        let by: Vec<String> =
+            limit.by.iter().map(|(by, count)| format!("{} ({count}×)", words::limited_by(*by))).collect();
         let _ = writeln!(
             out,
             "- {}, {}: limited by {}: {}",
@@ -165,7 +180,10 @@ fn trials(report: &Report, out: &mut String) {
     if report.trials.is_empty() {
         return;
     }
-    let _ = writeln!(out, "## Trials\n\n| block | attempt | place | arm | stage | took | counts | outcome |\n|--:|--:|--:|:--|--:|--:|:--|:--|");
+    let _ = writeln!(
+        out,
+        "## Trials\n\n| block | attempt | place | arm | stage | took | counts | outcome |\n|--:|--:|--:|:--|--:|--:|:--|:--|"
+    );
     for trial in &report.trials {
         let slot = trial.summary.slot;
         let _ = writeln!(
@@ -187,8 +205,13 @@ fn trials(report: &Report, out: &mut String) {
 /// Text that Markdown shows as it is: what comes from a manifest or a program may hold anything.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let in_a_word = before.is_alphanumeric() && rest.peek().is_some_and(|next| next.is_alphanumeric());
         match c {
+            // Inside a word it marks nothing (CommonMark, 6.2), and names of metrics stay legible.
+            '_' if in_a_word => escaped.push(c),
             '|' | '*' | '_' | '`' | '[' | ']' | '<' | '>' | '#' | '\\' => {
                 escaped.push('\\');
                 escaped.push(c);
@@ -196,6 +219,18 @@ fn escape(text: &str) -> String {
             '\n' | '\r' => escaped.push(' '),
             _ => escaped.push(c),
         }
+        before = c;
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escape;
+
+    #[test]
+    fn whatever_a_program_says_stays_text() {
+        assert_eq!(escape("cpu_per_request"), "cpu_per_request");
+        assert_eq!(escape("_x_ | *y*\n# <b>"), "\\_x\\_ \\| \\*y\\* \\# \\<b\\>");
+    }
 }

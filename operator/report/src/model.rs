@@ -2,13 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use gaugeblock_crds::{
-    BenchmarkRunStatus,
-    condition::Reason,
-    run::Purpose,
-    status::RunVerdict,
-};
-use gaugeblock_measurement::{TrialRecord, UnixNanos};
+use gaugeblock_crds::{BenchmarkRunStatus, condition::Reason, run::Purpose, status::RunVerdict};
+use gaugeblock_measurement::TrialRecord;
 use gaugeblock_planner::{Snapshot, TrialSummary};
 use gaugeblock_verdict::RunJudgement;
 use serde::{Deserialize, Serialize};
@@ -200,9 +195,8 @@ fn findings(status: &BenchmarkRunStatus, judgement: Option<&RunJudgement>) -> Ve
     let of_run = judgement.into_iter().flat_map(|judgement| &judgement.findings);
     let mut findings: Vec<String> = of_run.map(|finding| finding.sentence.clone()).collect();
     let of_metrics = judgement.into_iter().flat_map(|judgement| &judgement.judgements);
-    let said: Vec<&str> = of_metrics
-        .flat_map(|judgement| judgement.findings.iter().map(|finding| finding.sentence.as_str()))
-        .collect();
+    let said: Vec<&str> =
+        of_metrics.flat_map(|judgement| judgement.findings.iter().map(|finding| finding.sentence.as_str())).collect();
     for finding in &status.findings {
         // The status shortens what is long.
         let is_said = said.iter().any(|sentence| sentence.starts_with(finding.as_str()));
@@ -259,7 +253,6 @@ fn trial_views(snapshot: &Snapshot, trials: &[TrialSummary]) -> Vec<TrialView> {
             summary: trial.clone(),
         })
         .collect();
-    let order = |started: UnixNanos, view: &TrialView| (started, view.summary.slot);
-    views.sort_by(|a, b| order(a.summary.started, a).cmp(&order(b.summary.started, b)));
+    views.sort_by_key(|view| (view.summary.started, view.summary.slot));
     views
 }

@@ -108,11 +108,7 @@ impl Row {
 }
 
 /// The sections of a run, in the order of the manifest, the trial as a whole last.
-pub fn sections(
-    snapshot: &Snapshot,
-    trials: &[TrialSummary],
-    judgement: Option<&RunJudgement>,
-) -> Vec<Section> {
+pub fn sections(snapshot: &Snapshot, trials: &[TrialSummary], judgement: Option<&RunJudgement>) -> Vec<Section> {
     let arms: Vec<&str> = snapshot.spec.targets.iter().map(|target| target.name.as_str()).collect();
     let mut gathered = values::gather(trials);
     let judged = judgement.map_or(&[] as &[Judgement], |judgement| &judgement.judgements);
@@ -137,16 +133,9 @@ pub fn sections(
         .collect()
 }
 
-fn row(
-    subject: &Subject,
-    values: &BTreeMap<u32, Vec<f64>>,
-    arms: &[&str],
-    judged: &[Judgement],
-) -> Row {
-    let judged: Vec<&Judgement> = judged
-        .iter()
-        .filter(|judgement| self::subject(judgement).as_ref() == Some(subject))
-        .collect();
+fn row(subject: &Subject, values: &BTreeMap<u32, Vec<f64>>, arms: &[&str], judged: &[Judgement]) -> Row {
+    let judged: Vec<&Judgement> =
+        judged.iter().filter(|judgement| self::subject(judgement).as_ref() == Some(subject)).collect();
     let values = arms
         .iter()
         .enumerate()

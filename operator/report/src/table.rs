@@ -6,13 +6,11 @@ use gaugeblock_verdict::{Interval, Scale};
 use crate::{
     group::{Group, label},
     model::{Arm, Report},
-    number,
+    number::{self, NOTHING},
     rows::{Comparison, Row, Section},
     words,
 };
 
-/// Stands where there is no value.
-const NOTHING: &str = "–";
 /// Marks a metric on which the run's verdict depends.
 const GATE: &str = "●";
 
@@ -96,10 +94,9 @@ pub fn tables(report: &Report) -> Vec<Table> {
         .sections
         .iter()
         .flat_map(|section| match baseline {
-            Some(baseline) if !candidates.is_empty() => candidates
-                .iter()
-                .map(|candidate| versus(report, section, baseline, candidate))
-                .collect(),
+            Some(baseline) if !candidates.is_empty() => {
+                candidates.iter().map(|candidate| versus(report, section, baseline, candidate)).collect()
+            }
             _ => vec![beside(report, section)],
         })
         .collect()
@@ -107,28 +104,17 @@ pub fn tables(report: &Report) -> Vec<Table> {
 
 /// A candidate against the baseline.
 fn versus(report: &Report, section: &Section, baseline: &Arm, candidate: &Arm) -> Table {
-    let rows = section.rows.iter().filter(|row| row.shown(&baseline.name).is_some() || row.shown(&candidate.name).is_some() || row.comparison(&candidate.name).is_some());
-    let level = rows
-        .clone()
-        .find_map(|row| row.comparison(&candidate.name)?.interval)
-        .map_or_else(|| "interval".to_owned(), |interval| format!("{} interval", level(interval)));
-    let header = [
-        "",
-        "metric",
-        &baseline.name,
-        &candidate.name,
-        "effect",
-        &level,
-        "can see",
-        "verdict",
-    ];
+    let rows = section.rows.iter().filter(|row| {
+        row.shown(&baseline.name).is_some()
+            || row.shown(&candidate.name).is_some()
+            || row.comparison(&candidate.name).is_some()
+    });
+    let header = ["", "metric", &baseline.name, &candidate.name, "effect", "interval", "can see", "verdict"];
     let mut group = None;
     let rows = rows
         .map(|row| {
             let comparison = row.comparison(&candidate.name);
-            let value = |arm: &Arm| {
-                Cell::number(row.shown(&arm.name).map(|value| number::quantity(value, row.unit)))
-            };
+            let value = |arm: &Arm| Cell::number(row.shown(&arm.name).map(|value| number::quantity(value, row.unit)));
             let mut cells = vec![heading(&mut group, row), name(row, comparison), value(baseline), value(candidate)];
             cells.extend(judged(row, comparison));
             cells
@@ -155,9 +141,12 @@ fn beside(report: &Report, section: &Section) -> Table {
         .iter()
         .map(|row| {
             let mut cells = vec![heading(&mut group, row), name(row, None)];
-            cells.extend(report.arms.iter().map(|arm| {
-                Cell::number(row.shown(&arm.name).map(|value| number::quantity(value, row.unit)))
-            }));
+            cells.extend(
+                report
+                    .arms
+                    .iter()
+                    .map(|arm| Cell::number(row.shown(&arm.name).map(|value| number::quantity(value, row.unit)))),
+            );
             cells
         })
         .collect();
@@ -219,10 +208,4 @@ fn range(interval: Interval, scale: Scale, row: &Row) -> String {
         (Some((low, one)), Some((_, other))) if one == other => format!("{low} … {high}"),
         _ => format!("{low} … {high}"),
     }
-}
-
-/// Nominal level of an interval, such as `99.7 %`.
-fn level(interval: Interval) -> String {
-    let percent = format!("{:.2}", interval.level * 100.0);
-    format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))
 }

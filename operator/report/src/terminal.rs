@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{
-    Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets::UTF8_FULL_CONDENSED,
-};
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use gaugeblock_crds::status::RunVerdict;
 
 use crate::{

@@ -7,7 +7,11 @@ use gaugeblock_crds::{
     scenario::{Arrivals, Http, Load, Scenario},
     status::RunVerdict,
 };
-use gaugeblock_measurement::{Outcome, limit::LimitedBy, trial::{TargetLoss, VoidCause}};
+use gaugeblock_measurement::{
+    Outcome,
+    limit::LimitedBy,
+    trial::{TargetLoss, VoidCause},
+};
 
 /// How a scenario offers its load, such as `open, 1000/s over at most 32 connections`.
 pub fn load(load: &Load) -> String {

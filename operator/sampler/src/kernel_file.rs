@@ -3,7 +3,12 @@
 //! An open file saves the path walk (half to two thirds of the cost of a small file), and a file of a
 //! cgroup that has been removed answers `ENODEV` instead of being taken for another's.
 
-use std::{fs::File, io, os::unix::fs::FileExt as _, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    os::unix::fs::FileExt as _,
+    path::Path,
+};
 
 /// Memory that readings go to, used again by every file.
 #[derive(Debug)]
@@ -14,6 +19,9 @@ impl Default for Buffer {
         Self(vec![0; 16 << 10])
     }
 }
+
+/// A piece of a list shorter than this leaves room for another line in its page of 4 KiB or more.
+const LAST_PIECE: usize = 3 << 10;
 
 /// A file of procfs, sysfs or a cgroup.
 #[derive(Debug)]
@@ -32,9 +40,10 @@ impl KernelFile {
         self.read_until(buffer, |_, whole| whole)
     }
 
-    /// The whole content of a list that the kernel hands out piece by piece.
+    /// The whole content of a list that the kernel hands out piece by piece. A piece holds as many
+    /// lines as go into a page (`seq_read_iter`): one that leaves room for more is the last.
     pub fn read_list<'a>(&self, buffer: &'a mut Buffer) -> io::Result<&'a str> {
-        self.read_until(buffer, |_, _| false)
+        self.read_until(buffer, |text, _| text.len() < LAST_PIECE)
     }
 
     /// Content from the beginning until `enough` says so of what there is (and of whether the last
@@ -72,8 +81,21 @@ fn ascii(bytes: &[u8]) -> io::Result<&str> {
 
 /// Reads a file once, without its last newline.
 pub fn read_once(path: &Path) -> io::Result<String> {
-    let bytes = std::fs::read(path)?;
-    Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+    // `fs::read` takes the size of such a file, which is 0, for a hint and begins with 32 bytes.
+    let mut file = File::open(path)?;
+    let (mut bytes, mut length) = (vec![0; 4 << 10], 0);
+    loop {
+        match file.read(&mut bytes[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if length == bytes.len() {
+            bytes.resize(length * 2, 0);
+        }
+    }
+    Ok(String::from_utf8_lossy(&bytes[..length]).trim_end().to_owned())
 }
 
 /// The number that a file consists of, or begins with.

@@ -112,7 +112,9 @@ impl Pod {
     pub fn sample(&mut self, buffer: &mut Buffer, notes: &mut Notes) {
         // A container replaced by another leaves the number of links as it was: list anew, now and then.
         self.samples += 1;
-        self.list(self.samples % LIST == 0);
+        if self.samples.is_multiple_of(LIST) {
+            self.list(true);
+        }
         for container in &mut self.containers {
             container.sample(&self.node.proc, buffer, notes);
         }

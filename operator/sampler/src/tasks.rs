@@ -13,9 +13,9 @@ use crate::{
 };
 
 /// Tasks whose waiting is read for one sample.
-const TURN: usize = 8;
+const TURN: usize = 4;
 /// Tasks whose switches are read for one sample.
-const SWITCHES_TURN: usize = 2;
+const SWITCHES_TURN: usize = 1;
 /// Tasks kept open, at two files each, far below the 1,024 files that a container may open.
 const MOST: usize = 256;
 
@@ -177,6 +177,6 @@ mod tests {
             schedule(folder.path(), *task, 2, 0);
         }
         let sums: Vec<u64> = (0..3).map(|_| tasks.read(&proc, &all, &mut buffer).run_wait).collect();
-        assert_eq!(sums, [28, 36, 40]);
+        assert_eq!(sums, [24, 28, 32]);
     }
 }

@@ -188,8 +188,8 @@ fn the_oom_kill_of_a_child_that_the_api_does_not_show_is_counted() {
         .filter(|entry| entry.path().is_dir())
         .map(|entry| {
             let path = PathBuf::from(pod).join(entry.file_name());
-            let accounts = Accounts::open(&tree, &path).unwrap();
-            accounts.read(&mut Buffer::default()).unwrap().oom_kills.unwrap()
+            let mut accounts = Accounts::open(&tree, &path).unwrap();
+            accounts.read(true, &mut Buffer::default()).unwrap().oom_kills.unwrap()
         })
         .collect();
     kills.sort_unstable();
@@ -238,7 +238,7 @@ fn path(pod: &Pod, id: &str) -> PathBuf {
 
 fn figures(capture: &Capture, container: &ApiContainer) -> (Figures, Option<u64>) {
     let pod = found(capture, container);
-    let accounts = Accounts::open(&capture.node().tree, &path(&pod, &container.id)).unwrap();
+    let mut accounts = Accounts::open(&capture.node().tree, &path(&pod, &container.id)).unwrap();
     let mut buffer = Buffer::default();
-    (accounts.read(&mut buffer).unwrap(), accounts.memory_limit(&mut buffer))
+    (accounts.read(true, &mut buffer).unwrap(), accounts.memory_limit(&mut buffer))
 }

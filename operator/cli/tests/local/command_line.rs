@@ -46,8 +46,10 @@ fn a_program_that_is_not_there_is_named_before_anything_runs() {
 
 #[test]
 fn a_build_that_fails_shows_its_output() {
-    let manifest = that_never_answers("true", "")
-        .replace("        command:", "        build: [sh, -c, 'echo the compiler is unhappy; exit 3']\n        command:");
+    let manifest = that_never_answers("true", "").replace(
+        "        command:",
+        "        build: [sh, -c, 'echo the compiler is unhappy; exit 3']\n        command:",
+    );
     let output = Bench::with(&manifest).run().output().unwrap();
     fails(&output, "failed to build arm `only`");
     fails(&output, "the compiler is unhappy");

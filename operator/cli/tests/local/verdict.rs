@@ -1,8 +1,11 @@
 //! A whole run: the reference target, a database, and a report that programs can read.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Mutex};
 
 use super::program::{Bench, processes_with, texts};
+
+/// Two runs at once would disturb each other.
+static MACHINE: Mutex<()> = Mutex::new(());
 
 /// The workspace.
 fn workspace() -> &'static Path {
@@ -13,8 +16,7 @@ fn workspace() -> &'static Path {
 fn manifest(blocks: u32, with_database: bool) -> String {
     let arm = |name: &str, cpu: &str| {
         format!(
-            "\
-    - name: {name}
+            "    - name: {name}
       image: reference-target
       args: [--cpu-per-request={cpu}]
       env: [{{name: WHERE, value: $(PORT)}}]
@@ -68,6 +70,7 @@ spec:
 
 #[test]
 fn a_run_with_too_few_blocks_is_inconclusive_and_reported_whole() {
+    let _alone = MACHINE.lock();
     let bench = Bench::with(&manifest(1, false));
     let output = bench.run().args(["--output", "json"]).output().unwrap();
     let (stdout, stderr) = texts(&output);
@@ -105,6 +108,8 @@ fn a_run_with_too_few_blocks_is_inconclusive_and_reported_whole() {
     assert_eq!(fs::read_to_string(bench.file("report.json")).unwrap(), stdout);
     assert!(fs::read_dir(bench.file("trials")).unwrap().count() >= 4);
     assert!(!bench.file("processes").exists());
+    let again = bench.run().output().unwrap();
+    assert!(texts(&again).1.contains("holds the results of another run"), "{:?}", texts(&again));
     let uid = report["uid"].as_str().unwrap();
     assert!(processes_with(&format!("GAUGEBLOCK_RUN={uid}")).is_empty());
 }
@@ -115,6 +120,7 @@ fn ten_times_the_cpu_per_request_is_a_regression() {
         eprintln!("SKIPPED: this machine has no Postgres server; install the package postgresql");
         return;
     }
+    let _alone = MACHINE.lock();
     let bench = Bench::with(&manifest(4, true));
     let output = bench.run().output().unwrap();
     let (stdout, stderr) = texts(&output);

@@ -30,6 +30,7 @@ impl Worker<'_> {
             LoadPlan::Open { rate_millis, arrivals, connections: _ } => {
                 let Job { seed, scenario, worker, workers, .. } = self.job;
                 let random = Random::new(seed, scenario, worker.into(), Stream::Arrivals);
+                self.none_idle_since = self.idle.is_empty().then_some(self.times.start);
                 self.demand =
                     Demand::Open(Schedule::new(self.times.start, rate_millis, arrivals, worker, workers, random));
             }

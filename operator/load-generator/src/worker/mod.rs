@@ -69,6 +69,8 @@ pub struct Job<'a> {
 pub struct Work {
     /// Counts and histograms.
     pub tally: Tally,
+    /// When it ended (monotonic ns).
+    pub ended: u64,
     /// What it used of the machine inside the window.
     pub usage: Usage,
     /// Most connections open at once.
@@ -348,6 +350,7 @@ impl<'a> Worker<'a> {
                 Window::After(usage) => usage,
             },
             tally: self.tally,
+            ended: now,
             connections_peak: self.peak,
             connections_opened: self.opened,
             none_idle: self.none_idle,

@@ -58,7 +58,12 @@ impl Manifest {
         let run = match runs.as_slice() {
             [run] => *run,
             [] => return Err(wrong(vec![no_run(&others)])),
-            [_, second, ..] => return Err(wrong(vec![second.problem("", "a second BenchmarkRun: local mode runs one at a time, so give each its own file")])),
+            [_, second, ..] => {
+                return Err(wrong(vec![
+                    second
+                        .problem("", "a second BenchmarkRun: local mode runs one at a time, so give each its own file"),
+                ]));
+            }
         };
         let mut problems = check(run);
         let mut objects = Objects::default();

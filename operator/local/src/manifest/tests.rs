@@ -96,27 +96,59 @@ fn rejects_unknown_fields_with_a_guess() {
 
 #[test]
 fn rejects_wrong_types_bounds_and_words() {
-    rejects("rate: 100", "rate: fast", "run.yaml:29: spec.scenarios[0].http.load.open.rate: must be a whole number, but is \"fast\"");
+    rejects(
+        "rate: 100",
+        "rate: fast",
+        "run.yaml:29: spec.scenarios[0].http.load.open.rate: must be a whole number, but is \"fast\"",
+    );
     rejects("rate: 100", "rate: 0", "0 is below 1, the least allowed");
-    rejects("path: /json", "path: json", "run.yaml:27: spec.scenarios[0].http.requests[0].path: \"json\" does not match ^/");
+    rejects(
+        "path: /json",
+        "path: json",
+        "run.yaml:27: spec.scenarios[0].http.requests[0].path: \"json\" does not match ^/",
+    );
     rejects("path: /json", "path: /json\n            method: get", "\"get\" is not one of");
     rejects("      image: example\n", "", "run.yaml:7: spec.targets[0]: needs `image`");
-    rejects("spec:\n  targets", "spec:\n  deadline: 5 minutes\n  targets", "run.yaml:6: spec.deadline: \"5 minutes\" is not right: A duration such as `30s`");
+    rejects(
+        "spec:\n  targets",
+        "spec:\n  deadline: 5 minutes\n  targets",
+        "run.yaml:6: spec.deadline: \"5 minutes\" is not right: A duration such as `30s`",
+    );
 }
 
 #[test]
 fn rejects_what_is_not_in_the_file() {
-    rejects("key: colour", "key: color", "run.yaml:13: spec.targets[0].env[0].configMapKeyRef: ConfigMap `words` has no key `color`, only colour, items.sql");
+    rejects(
+        "key: colour",
+        "key: color",
+        "run.yaml:13: spec.targets[0].env[0].configMapKeyRef: ConfigMap `words` has no key `color`, only colour, items.sql",
+    );
     rejects("{name: keys, key", "{name: other, key", "Secret `other` is not in this file");
-    rejects("key: items.sql", "key: rows.sql", "spec.dependencies[0].postgres.initSql[0]: ConfigMap `words` has no key `rows.sql`");
+    rejects(
+        "key: items.sql",
+        "key: rows.sql",
+        "spec.dependencies[0].postgres.initSql[0]: ConfigMap `words` has no key `rows.sql`",
+    );
 }
 
 #[test]
 fn rejects_what_local_mode_cannot_run() {
-    rejects("      local:\n        command: [./target]\n", "", "run.yaml:7: spec.targets[0]: target `baseline` has no `local:` block");
+    rejects(
+        "      local:\n        command: [./target]\n",
+        "",
+        "run.yaml:7: spec.targets[0]: target `baseline` has no `local:` block",
+    );
     rejects("kind: BenchmarkRun", "kind: Benchmark", "there is no BenchmarkRun");
-    rejects("apiVersion: gaugeblock.dev/v1alpha1\nkind: BenchmarkPool\nmetadata: {name: default}\nspec: {}", GOOD, "a second BenchmarkRun");
-    rejects("v1alpha1\nkind: BenchmarkRun", "v1\nkind: BenchmarkRun", "run.yaml:1: apiVersion: must be gaugeblock.dev/v1alpha1");
+    rejects(
+        "apiVersion: gaugeblock.dev/v1alpha1\nkind: BenchmarkPool\nmetadata: {name: default}\nspec: {}",
+        GOOD,
+        "a second BenchmarkRun",
+    );
+    rejects(
+        "v1alpha1\nkind: BenchmarkRun",
+        "v1\nkind: BenchmarkRun",
+        "run.yaml:1: apiVersion: must be gaugeblock.dev/v1alpha1",
+    );
     rejects("spec:\n  targets", "  targets", "is missing");
 }
 
@@ -128,7 +160,15 @@ fn rejects_text_that_is_not_yaml() {
 #[cfg(feature = "rules")]
 #[test]
 fn rejects_what_the_rules_of_the_definition_reject() {
-    rejects("open: {rate: 100}", "open: {rate: 100}\n          closed: {connections: 2}", "run.yaml:28: spec.scenarios[0].http.load: set exactly one of closed and open");
+    rejects(
+        "open: {rate: 100}",
+        "open: {rate: 100}\n          closed: {connections: 2}",
+        "run.yaml:28: spec.scenarios[0].http.load: set exactly one of closed and open",
+    );
     rejects("name: COLOUR", "name: PORT", "PORT is set by Gaugeblock");
-    rejects("  scenarios:", "  comparison: {baseline: other}\n  scenarios:", "comparison.baseline must name one of the targets");
+    rejects(
+        "  scenarios:",
+        "  comparison: {baseline: other}\n  scenarios:",
+        "comparison.baseline must name one of the targets",
+    );
 }

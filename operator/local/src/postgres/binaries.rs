@@ -62,7 +62,8 @@ impl Binaries {
             return Err(NoServer { missing: "initdb and postgres", system });
         };
         let beside = folder.join("psql");
-        let psql = [beside].into_iter().chain(path.iter().map(|folder| folder.join("psql"))).find(|psql| psql.is_file());
+        let psql =
+            [beside].into_iter().chain(path.iter().map(|folder| folder.join("psql"))).find(|psql| psql.is_file());
         match psql {
             Some(psql) => Ok(Self { folder, psql, version }),
             None => Err(NoServer { missing: "psql", system }),
@@ -132,11 +133,7 @@ impl std::error::Error for NoServer {}
 impl fmt::Display for NoServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { missing, system } = self;
-        write!(
-            f,
-            "the run needs Postgres, and this machine has no {missing}: install {}",
-            packages(system)
-        )
+        write!(f, "the run needs Postgres, and this machine has no {missing}: install {}", packages(system))
     }
 }
 

@@ -24,11 +24,11 @@ use crate::{
 };
 
 /// Time for `initdb`, which takes seconds on a slow disk.
-const INITDB: Duration = Duration::from_secs(120);
+const INITDB: Duration = Duration::from_mins(2);
 /// Time for schema and rows.
-const FILL: Duration = Duration::from_secs(3600);
+const FILL: Duration = Duration::from_hours(1);
 /// Time for the server to end in order.
-const SHUTDOWN: Duration = Duration::from_secs(300);
+const SHUTDOWN: Duration = Duration::from_mins(5);
 
 /// Data of one dependency, at rest.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub enum TemplateError {
     Files(PathBuf, #[source] io::Error),
     /// Programs.
     #[error("failed to make the database of dependency `{0}`")]
-    Program(String, #[source] ProcessError),
+    Program(String, #[source] Box<ProcessError>),
     /// The server ended or never served.
     #[error("the server of dependency `{0}` did not come up; its log ends with:\n{1}")]
     NeverReady(String, String),
@@ -75,10 +75,15 @@ pub struct Recipe<'a> {
 impl Template {
     /// Makes the data inside `folder`, which the server's user can reach, as the official image
     /// does: `initdb`, the database, then the SQL files in order.
-    pub fn make(folder: &Path, recipe: &Recipe<'_>, spawner: &Spawner, wakeup: &mut Wakeup) -> Result<Self, TemplateError> {
+    pub fn make(
+        folder: &Path,
+        recipe: &Recipe<'_>,
+        spawner: &Spawner,
+        wakeup: &mut Wakeup,
+    ) -> Result<Self, TemplateError> {
         let Recipe { dependency, postgres, objects, binaries, account, password, port, cpus } = recipe;
         let data = folder.join(format!("template-{dependency}"));
-        let failed = |error| TemplateError::Program((*dependency).to_owned(), error);
+        let failed = |error| TemplateError::Program((*dependency).to_owned(), Box::new(error));
         let files = |error| TemplateError::Files(folder.to_owned(), error);
         let password_file = folder.join(format!("template-{dependency}.password"));
         write_private(&password_file, password, account.as_ref()).map_err(files)?;
@@ -168,10 +173,10 @@ fn wait_until_ready(
     recipe: &Recipe<'_>,
 ) -> Result<(), TemplateError> {
     let began = Instant::now();
-    let limit = recipe.postgres.timeout.parse().unwrap_or(Duration::from_secs(120));
+    let limit = recipe.postgres.timeout.parse().unwrap_or(Duration::from_mins(2));
     while !server.says_ready() {
         if wakeup.interrupted() {
-            return Err(TemplateError::Program(recipe.dependency.to_owned(), ProcessError::Interrupted));
+            return Err(TemplateError::Program(recipe.dependency.to_owned(), ProcessError::Interrupted.into()));
         }
         if server.process.poll(spawner).is_some() || began.elapsed() > limit {
             let log = spawner.log(&format!("{}-template", recipe.dependency));

@@ -57,11 +57,12 @@ impl Accounts {
         }
     }
 
-    /// Reads all of them. `ENODEV` says that the cgroup is gone ([`super::is_gone`]).
-    pub fn read(&self, buffer: &mut Buffer) -> io::Result<Figures> {
+    /// Reads them; those that matter less, or only in the end (the split of CPU time, the peak), when
+    /// `thorough`. `ENODEV` says that the cgroup is gone ([`super::is_gone`]).
+    pub fn read(&mut self, thorough: bool, buffer: &mut Buffer) -> io::Result<Figures> {
         match self {
-            Self::Version1(accounts) => accounts.read(buffer),
-            Self::Version2(accounts) => accounts.read(buffer),
+            Self::Version1(accounts) => accounts.read(thorough, buffer),
+            Self::Version2(accounts) => accounts.read(thorough, buffer),
         }
     }
 

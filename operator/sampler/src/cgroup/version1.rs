@@ -20,6 +20,8 @@ pub struct Accounts {
     memory_usage: KernelFile,
     memory_peak: Option<KernelFile>,
     oom_control: Option<KernelFile>,
+    /// Whether there have been periods of a quota: without one, nothing is throttled.
+    has_quota: bool,
 }
 
 impl Accounts {
@@ -36,21 +38,25 @@ impl Accounts {
             memory_usage: KernelFile::open(&memory.join("memory.usage_in_bytes"))?,
             memory_peak: KernelFile::open(&memory.join("memory.max_usage_in_bytes")).ok(),
             oom_control: KernelFile::open(&memory.join("memory.oom_control")).ok(),
+            has_quota: false,
         })
     }
 
     /// Reads them.
-    pub fn read(&self, buffer: &mut Buffer) -> io::Result<Figures> {
+    pub fn read(&mut self, thorough: bool, buffer: &mut Buffer) -> io::Result<Figures> {
         let mut figures = Figures { cpu: number(self.usage.read(buffer)?), ..Figures::default() };
         let optional = |file: &Option<KernelFile>, buffer: &mut Buffer| -> io::Result<Option<u64>> {
             file.as_ref().map_or(Ok(None), |file| Ok(number(file.read(buffer)?)))
         };
-        figures.cpu_user = optional(&self.usage_user, buffer)?;
-        figures.cpu_system = optional(&self.usage_system, buffer)?;
-        figures.peak = optional(&self.memory_peak, buffer)?;
+        if thorough {
+            figures.cpu_user = optional(&self.usage_user, buffer)?;
+            figures.cpu_system = optional(&self.usage_system, buffer)?;
+            figures.peak = optional(&self.memory_peak, buffer)?;
+        }
         figures.usage = number(self.memory_usage.read(buffer)?);
-        if let Some(file) = &self.cpu_stat {
+        if let Some(file) = self.cpu_stat.as_ref().filter(|_| thorough || self.has_quota) {
             let table = file.read(buffer)?;
+            self.has_quota = keyed(table, "nr_periods").is_some_and(|periods| periods > 0);
             figures.throttled = keyed(table, "throttled_time");
             figures.throttled_periods = keyed(table, "nr_throttled");
         }

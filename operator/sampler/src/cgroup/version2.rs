@@ -19,6 +19,8 @@ pub struct Accounts {
     memory_peak: Option<KernelFile>,
     memory_events: Option<KernelFile>,
     swap: Option<KernelFile>,
+    /// Swapped memory at the last reading; where there is none, it is read less often.
+    swapped: u64,
     ancestors: Vec<Ancestor>,
 }
 
@@ -42,6 +44,7 @@ impl Accounts {
             memory_peak: optional("memory.peak"),
             memory_events: optional("memory.events"),
             swap: optional("memory.swap.current"),
+            swapped: 0,
             ancestors: ancestors(&folder, root).filter_map(|folder| Ancestor::open(&folder)).collect(),
             root: root.to_owned(),
             folder,
@@ -49,7 +52,7 @@ impl Accounts {
     }
 
     /// Reads them.
-    pub fn read(&self, buffer: &mut Buffer) -> io::Result<Figures> {
+    pub fn read(&mut self, thorough: bool, buffer: &mut Buffer) -> io::Result<Figures> {
         let micros = |table: &str, key: &str| keyed(table, key).map(|micros| micros * 1_000);
         let table = self.cpu_stat.read(buffer)?;
         let mut figures = Figures {
@@ -61,18 +64,17 @@ impl Accounts {
             ..Figures::default()
         };
         figures.usage = number(self.memory_current.read(buffer)?);
-        if let Some(file) = &self.memory_peak {
+        if let Some(file) = self.memory_peak.as_ref().filter(|_| thorough) {
             figures.peak = number(file.read(buffer)?);
         }
         if let Some(file) = &self.memory_events {
             figures.oom_kills = keyed(file.read(buffer)?, "oom_kill");
         }
-        let swap = match &self.swap {
-            Some(file) => number(file.read(buffer)?).unwrap_or(0),
-            None => 0,
-        };
+        if let Some(file) = self.swap.as_ref().filter(|_| thorough || self.swapped > 0) {
+            self.swapped = number(file.read(buffer)?).unwrap_or(0);
+        }
         let stat = Stat::parse(self.memory_stat.read(buffer)?);
-        figures.anonymous = Some(stat.anon + stat.shmem + swap);
+        figures.anonymous = Some(stat.anon + stat.shmem + self.swapped);
         figures.file = Some(stat.file.saturating_sub(stat.shmem));
         figures.working_set = figures.usage.map(|usage| usage.saturating_sub(stat.inactive_file));
         Ok(figures)

@@ -94,6 +94,7 @@ impl Fixture {
     }
 
     /// One trial yields nonsense.
+    #[must_use]
     pub fn with_a_value_that_is_no_number(mut self) -> Self {
         if let Some(trial) = self.trials.last_mut() {
             trial.metrics.push(value("json", MetricName::LatencyP99, f64::NAN));
@@ -248,10 +249,7 @@ fn of(scenario: &str, metric: &str, verdict: Verdict) -> Judgement {
         baseline: Some(summary(baseline)),
         candidate: Some(summary(candidate)),
         method: Method::PairedT,
-        findings: vec![Finding {
-            rule: Rule::NotDecided,
-            sentence: format!("{metric} is {}.", verdict.as_str()),
-        }],
+        findings: vec![Finding { rule: Rule::NotDecided, sentence: format!("{metric} is {}.", verdict.as_str()) }],
     }
 }
 

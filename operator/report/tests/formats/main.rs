@@ -3,6 +3,8 @@
 //! After a deliberate change: `INSTA_UPDATE=always cargo test -p gaugeblock-report`, then look at
 //! what changed.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod fixture;
 
 use fixture::{a_good_run, a_lost_run, a_study, run};

@@ -1,25 +1,20 @@
 //! The pods of a run: what is in them, and what never is.
 
 // Fixtures are code of tests, too.
-#![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value, clippy::wildcard_imports)]
 
-use std::time::Duration;
+mod exclusive;
+mod fixtures;
 
-use gaugeblock_crds::{BenchmarkPoolSpec, BenchmarkRunSpec, dependency::Postgres, names};
-use gaugeblock_measurement::{
-    GeneratorPlan, SamplerPlan, TrialId,
-    plan::{PLAN_VARIABLE, ReadyProbe, Watch},
-};
+use fixtures::*;
+use gaugeblock_crds::names;
+use gaugeblock_measurement::{GeneratorPlan, plan::PLAN_VARIABLE};
 use gaugeblock_planner::{
-    Role, Slot, Snapshot, UnitKey, UnitPlan, UnitSpec,
-    action::{Variable, VariableValue},
-    observed::ClusterView,
-    pods::{self, PodError, exclusive_cpus_of},
+    Role, Slot, UnitKey, UnitPlan, UnitSpec,
+    pods::{self, PodError},
 };
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
-use serde_json::{Value, json};
-
-const UID: &str = "6f1e7a52-0d4c-4a3b-9f57-1b8a5c1d2e3f";
+use k8s_openapi::api::core::v1::Container;
+use serde_json::json;
 
 #[test]
 fn all_pods_look_as_they_did() {
@@ -299,52 +294,6 @@ fn postgres_gets_its_settings_its_scripts_in_order_and_its_storage() {
 }
 
 #[test]
-fn whole_cpus_with_equal_limits_are_exclusive() {
-    for resources in [json!({ "cpu": "1", "memory": "64Mi" }), json!({ "cpu": "2000m", "memory": "1G" })] {
-        let run = run_of(&target(json!({ "resources": resources })));
-        assert_eq!(exclusive_cpus_of(&run, 0), Ok(()));
-    }
-    let native_sidecar = json!([{ "name": "side", "restartPolicy": "Always",
-        "resources": { "limits": { "cpu": "100m", "memory": "16Mi" } } }]);
-    let run = run_of(&target(json!({
-        "podTemplate": { "spec": { "initContainers": native_sidecar } }
-    })));
-    assert_eq!(exclusive_cpus_of(&run, 0), Ok(()), "a limit alone is its own request");
-    let numbers = json!({ "limits": { "cpu": 1, "memory": "64Mi" } });
-    let run = run_of(&target(json!({
-        "podTemplate": { "spec": { "containers": [{ "name": "target", "resources": numbers }] } }
-    })));
-    assert_eq!(exclusive_cpus_of(&run, 0), Ok(()));
-}
-
-#[test]
-fn what_costs_exclusive_cpus_is_said_in_a_sentence() {
-    let template = |spec: Value| target(json!({ "podTemplate": { "spec": spec } }));
-    let container =
-        |resources: Value| template(json!({ "containers": [{ "name": "target", "resources": resources }] }));
-    for (target, words) in [
-        (target(json!({ "resources": { "cpu": "1500m", "memory": "64Mi" } })), "cpu: 1500m is no whole number"),
-        (target(json!({ "resources": { "cpu": "500m", "memory": "64Mi" } })), "cpu: 500m is no whole"),
-        (
-            container(
-                json!({ "requests": { "cpu": "1", "memory": "64Mi" }, "limits": { "cpu": "2", "memory": "64Mi" } }),
-            ),
-            "container target requests cpu: 1, but its limit is 2",
-        ),
-        (container(json!({ "requests": { "memory": "64Mi" } })), "container target has no memory limit"),
-        (template(json!({ "containers": [{ "name": "side", "image": "side:1" }] })), "container side has no cpu limit"),
-        (
-            template(json!({ "initContainers": [{ "name": "first", "resources": { "limits": { "cpu": "1" } } }] })),
-            "container first has no memory limit",
-        ),
-        (template(json!({ "resources": { "limits": { "cpu": "2" } } })), "the pod has resources of its own"),
-    ] {
-        let why = exclusive_cpus_of(&run_of(&target), 0).unwrap_err();
-        assert!(why.starts_with(words), "{why}");
-    }
-}
-
-#[test]
 fn the_longest_names_still_fit() {
     let mut run = run_of(&target(json!({})));
     run.name = format!("{}.{}", "n".repeat(60), "m".repeat(60));
@@ -357,156 +306,4 @@ fn the_longest_names_still_fit() {
     let pod = pods::build(&run, &unit, &cluster()).unwrap();
     assert!(pod.metadata.name.unwrap().len() <= 63);
     assert!(pod.metadata.labels.unwrap().values().all(|value| value.len() <= 63));
-}
-
-// Fixtures.
-
-fn target(more: Value) -> Value {
-    let mut target = json!({ "name": "first", "image": "example/todo:1" });
-    target.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    target
-}
-
-fn run_of(target: &Value) -> Snapshot {
-    let spec: BenchmarkRunSpec = serde_json::from_value(json!({
-        "targets": [target],
-        "dependencies": [{ "name": "db", "postgres": { "image": "postgres:17" } }],
-        "scenarios": [{ "name": "get", "http": {
-            "requests": [{ "name": "one", "path": "/" }],
-            "load": { "open": { "rate": 100 } }
-        } }],
-    }))
-    .unwrap();
-    let pool: BenchmarkPoolSpec = serde_json::from_value(json!({
-        "nodeSelector": { "gaugeblock.dev/pool": "bench" },
-        "tolerations": [{ "key": "gaugeblock.dev/dedicated", "value": "bench", "effect": "NoSchedule" }],
-        "generator": {
-            "nodeSelector": { "gaugeblock.dev/pool": "load" },
-            "tolerations": [
-                { "key": "gaugeblock.dev/dedicated", "value": "load" },
-                { "key": "gaugeblock.dev/dedicated", "value": "bench" }
-            ]
-        }
-    }))
-    .unwrap();
-    Snapshot::freeze("team", "todo", UID, &spec, Some(&pool), Some("gaugeblock:1"))
-}
-
-fn cluster() -> ClusterView {
-    ClusterView {
-        measuring_image: "gaugeblock:2".into(),
-        operator_namespace: "gaugeblock-system".into(),
-        ..ClusterView::default()
-    }
-}
-
-fn unit(run: &Snapshot, plan: UnitPlan) -> UnitSpec {
-    let role = match &plan {
-        UnitPlan::Postgres { .. } => Role::Dependency(0),
-        UnitPlan::Target { .. } => Role::Target,
-        UnitPlan::Sampler(_) => Role::Sampler,
-        UnitPlan::Generator { .. } => Role::Generator,
-    };
-    let key = UnitKey { slot: Slot { block: 2, attempt: 1, arm: 0, stage: 0 }, role };
-    UnitSpec { key, name: key.name(run), plan, node: Some("bench-1".into()), deadline: Duration::from_millis(300_500) }
-}
-
-fn try_build(run: &Snapshot, plan: UnitPlan) -> Result<Pod, PodError> {
-    pods::build(run, &unit(run, plan), &cluster())
-}
-
-fn build(run: &Snapshot, plan: UnitPlan) -> Pod {
-    try_build(run, plan).unwrap()
-}
-
-fn password() -> Vec<Variable> {
-    vec![Variable { name: "PGPASSWORD".into(), value: VariableValue::Password }]
-}
-
-fn target_plan() -> UnitPlan {
-    UnitPlan::Target { arm: 0, hosts: vec![("db".into(), "198.18.2.7".into())], variables: password() }
-}
-
-fn target_pod(run: &Snapshot) -> Pod {
-    build(run, target_plan())
-}
-
-fn postgres_plan(more: Value) -> UnitPlan {
-    let mut postgres = json!({ "image": "postgres:17", "resources": { "cpu": "500m", "memory": "256Mi" } });
-    postgres.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let postgres: Postgres = serde_json::from_value(postgres).unwrap();
-    UnitPlan::Postgres { dependency: "db".into(), postgres: Box::new(postgres) }
-}
-
-fn trial() -> TrialId {
-    TrialId { run_uid: UID.into(), block: 2, arm: "first".into(), stage: 0, attempt: 1 }
-}
-
-fn ready() -> ReadyProbe {
-    ReadyProbe { path: "/".into(), status: 200, time_out: 1 }
-}
-
-fn sampler_pod(run: &Snapshot) -> Pod {
-    let plan = SamplerPlan {
-        version: 1,
-        trial: trial(),
-        target: Watch::Pod { name: "target".into(), uid: "some-uid".into() },
-        others: vec![],
-        container: "target".into(),
-        port: 8080,
-        ready: ready(),
-        interval: 1,
-        start_poll: 1,
-        appear_time_out: 1,
-        deadline: 1,
-    };
-    build(run, UnitPlan::Sampler(Box::new(plan)))
-}
-
-fn generator_plan() -> GeneratorPlan {
-    GeneratorPlan {
-        version: 1,
-        trial: trial(),
-        seed: 7,
-        target: String::new(),
-        host: "first".into(),
-        threads: 1,
-        spin: true,
-        ready: ready(),
-        idle_before: 1,
-        scenarios: vec![],
-        idle_after: 1,
-        deadline: 1,
-    }
-}
-
-fn generator_pod(run: &Snapshot) -> Pod {
-    let plan = Box::new(generator_plan());
-    build(run, UnitPlan::Generator { plan, variables: password() })
-}
-
-fn spec(pod: &Pod) -> &PodSpec {
-    pod.spec.as_ref().unwrap()
-}
-
-fn nodes_allowed(pod: &Pod) -> Vec<String> {
-    let affinity = spec(pod).affinity.clone().unwrap().node_affinity.unwrap();
-    let terms = affinity.required_during_scheduling_ignored_during_execution.unwrap();
-    let fields = terms.node_selector_terms.into_iter().map(|term| term.match_fields.unwrap());
-    fields
-        .map(|fields| {
-            assert_eq!((fields[0].key.as_str(), fields[0].operator.as_str()), ("metadata.name", "In"));
-            fields[0].values.clone().unwrap().remove(0)
-        })
-        .collect()
-}
-
-fn env(pod: &Pod) -> Vec<(String, String)> {
-    let env = spec(pod).containers[0].env.clone().unwrap_or_default();
-    env.into_iter().map(|one| (one.name, one.value.unwrap_or_else(|| "<secret>".into()))).collect()
-}
-
-/// Undoes the kubelet's escape, for a value without references to variables.
-fn as_the_kubelet(value: &str) -> String {
-    value.replace("$$", "$")
 }
