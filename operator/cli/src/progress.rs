@@ -7,8 +7,8 @@ use gaugeblock_local::{
     Listener,
     listener::{Load, News, Progress},
 };
-use gaugeblock_planner::EventKind;
-use gaugeblock_report::number;
+use gaugeblock_measurement::Outcome;
+use gaugeblock_report::{number, words};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Between two lines of progress where there is no terminal.
@@ -106,9 +106,11 @@ impl Listener for Display {
                     }
                 }
             }
-            News::Event(event) => {
-                if event.kind == EventKind::Warning {
-                    self.line(&format!("{}: {}", event.reason, event.note));
+            // What they announce is in the status, and in the result.
+            News::Event(_) => {}
+            News::Stored { arm, trial } => {
+                if trial.outcome != Outcome::Complete {
+                    self.line(&format!("block {}, {arm}: {}", trial.slot.block, words::outcome(&trial.outcome)));
                 }
             }
             News::Progress(progress) => {
@@ -134,7 +136,7 @@ fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));
     // A fixed text: it was tried.
     if let Ok(style) =
-        ProgressStyle::with_template("{elapsed_precise} {bar:24} {pos}/{len} trials, {prefix} · {wide_msg}")
+        ProgressStyle::with_template("{wide_msg}\n{elapsed_precise} {bar:32} {pos}/{len} trials, {prefix}")
     {
         bar.set_style(style.progress_chars("━╸─"));
     }

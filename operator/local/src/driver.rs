@@ -1,13 +1,14 @@
 //! The loop: observe → plan → execute, until the run has finished.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use gaugeblock_crds::{BenchmarkRunStatus, condition::ConditionType};
-use gaugeblock_planner::{Observed, plan};
+use gaugeblock_planner::{Observed, TrialSummary, plan};
 use gaugeblock_report::Report;
 use jiff::Timestamp;
 
@@ -112,7 +113,8 @@ pub fn run(manifest: &Manifest, options: &Options, listener: &mut dyn Listener) 
         ports: Ports::begin(),
         arms: Vec::new(),
         programs: Programs::default(),
-        databases: std::collections::BTreeMap::new(),
+        ran: BTreeMap::new(),
+        databases: BTreeMap::new(),
         password: random(16).map_err(LocalError::Random)?,
         notes: Vec::new(),
         uid,
@@ -211,18 +213,19 @@ fn drive(world: &mut World<'_>, wakeup: &mut Wakeup, listener: &mut dyn Listener
         let plan = plan(&observed, now);
         last = Some((observed, Instant::now()));
         again = plan.again.unwrap_or(LONGEST);
-        let mut status = None;
+        let stored = world.trials.len();
         for action in plan.actions {
             match world.execute(action, Timestamp::now()) {
                 Err(ExecuteError::Process(ProcessError::Interrupted)) => break,
                 executed => executed?,
             }
         }
-        if plan.status != world.status {
-            status = Some(plan.status);
+        for trial in &world.trials[stored..] {
+            let arm = manifest_arm(world, trial);
+            listener.hear(News::Stored { arm, trial });
         }
-        if let Some(status) = status {
-            world.status = status;
+        if plan.status != world.status {
+            world.status = plan.status;
             world.folder.write_status(&world.status)?;
             listener.hear(News::Status(&world.status));
         }
@@ -234,6 +237,10 @@ fn drive(world: &mut World<'_>, wakeup: &mut Wakeup, listener: &mut dyn Listener
             return Ok(interrupted.is_some());
         }
     }
+}
+
+fn manifest_arm<'a>(world: &'a World<'_>, trial: &TrialSummary) -> &'a str {
+    world.manifest.spec.targets.get(trial.slot.arm as usize).map_or("", |target| target.name.as_str())
 }
 
 /// What the load generator said last.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use gaugeblock_measurement::{UnixNanos, plan::PLAN_VARIABLE};
+use gaugeblock_measurement::{Outcome, SamplerRecord, UnixNanos, plan::PLAN_VARIABLE, trial::TargetLoss};
 use gaugeblock_planner::{Action, Role, UnitKey, UnitPlan, UnitSpec, UnitState, action::Conclusion, compare, conclude};
 use gaugeblock_report::{Input, Report};
 use jiff::Timestamp;
@@ -74,12 +74,8 @@ impl World<'_> {
                 self.delete(unit, &uid);
                 Ok(())
             }
-            Action::KeepLog { unit: _, name } => {
-                // Logs stay in the run's folder; what failed is pointed at.
-                let log = self.spawner.log(&name);
-                if log.exists() && !self.kept_logs.contains(&log) {
-                    self.kept_logs.push(log);
-                }
+            Action::KeepLog { unit, name } => {
+                self.point_at_logs(unit, &name);
                 Ok(())
             }
             Action::WriteResult => {
@@ -270,7 +266,10 @@ impl World<'_> {
             conclusion.placement.target_image = ran.or_else(|| self.programs.identify(&arm.program).ok());
         }
         let generator = conclusion.generator.as_ref().map(|(_, name)| self.record(name));
-        let sampler = conclusion.sampler.as_ref().map(|(_, name)| self.record(name));
+        let mut sampler = conclusion.sampler.as_ref().map(|(_, name)| self.record(name));
+        if let Some(Ok(sampler)) = &mut sampler {
+            attribute_kills(sampler, &conclusion.outcome);
+        }
         let now = UnixNanos(i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX));
         let (record, mut summary) = conclude(snapshot, &conclusion, generator, sampler, now);
         summary.notes.extend(self.notes.iter().cloned());
@@ -296,6 +295,19 @@ impl World<'_> {
                 if let Some(process) = process {
                     process.ask_to_end(Signal::TERM);
                 }
+            }
+        }
+    }
+
+    /// Logs stay in the run's folder: those of a trial that failed are pointed at. The target's comes
+    /// first, which may be gone already.
+    fn point_at_logs(&mut self, unit: UnitKey, name: &str) {
+        let target = self.snapshot.as_ref().map(|snapshot| UnitKey { role: Role::Target, ..unit }.name(snapshot));
+        for name in target.iter().map(String::as_str).chain([name]) {
+            let log = self.spawner.log(name);
+            let says_something = fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0);
+            if says_something && !self.kept_logs.contains(&log) {
+                self.kept_logs.push(log);
             }
         }
     }
@@ -333,5 +345,20 @@ impl World<'_> {
         while told.elapsed() < LAST_READING && length() == before {
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+}
+
+/// Without a cgroup the sampler counts kills for memory of the whole machine. Whether one of them
+/// was the target's is known here: its parent sees how it ended.
+fn attribute_kills(sampler: &mut SamplerRecord, outcome: &Outcome) {
+    if matches!(outcome, Outcome::LostToTarget(TargetLoss::OomKilled, _)) {
+        return;
+    }
+    for series in sampler.series.iter_mut().filter(|series| series.oom_kills > 0) {
+        sampler.notes.push(format!(
+            "{} process(es) of this machine were killed for memory meanwhile; none is known to be of {}",
+            series.oom_kills, series.name
+        ));
+        series.oom_kills = 0;
     }
 }

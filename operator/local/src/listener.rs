@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use gaugeblock_crds::BenchmarkRunStatus;
-use gaugeblock_planner::Event;
+use gaugeblock_planner::{Event, TrialSummary};
 use serde::Deserialize;
 
 /// Something that happened.
@@ -22,6 +22,13 @@ pub enum News<'a> {
     Status(&'a BenchmarkRunStatus),
     /// The planner's event.
     Event(&'a Event),
+    /// A trial is stored.
+    Stored {
+        /// Its arm.
+        arm: &'a str,
+        /// What became of it.
+        trial: &'a TrialSummary,
+    },
     /// How far the run is.
     Progress(Progress),
     /// What the load generator does right now.

@@ -10,7 +10,7 @@ use std::{
 
 use gaugeblock_crds::{BenchmarkRunSpec, BenchmarkRunStatus};
 use gaugeblock_measurement::{TrialRecord, frame};
-use gaugeblock_planner::{Observed, Role, RunView, Snapshot, TrialSummary, UnitState, Waiting, observed::Place};
+use gaugeblock_planner::{Observed, Role, RunView, Slot, Snapshot, TrialSummary, UnitState, Waiting, observed::Place};
 use jiff::Timestamp;
 
 use crate::{
@@ -46,6 +46,8 @@ pub struct World<'a> {
     pub arms: Vec<ArmProgram>,
     /// What they are.
     pub programs: Programs,
+    /// What the target of each trial really was.
+    pub ran: BTreeMap<Slot, String>,
     /// Databases at rest, by name of the dependency.
     pub databases: BTreeMap<String, Database>,
     /// Password of the dependencies.

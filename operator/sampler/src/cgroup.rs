@@ -63,6 +63,11 @@ impl Tree {
             .ok_or_else(|| NoTree::at(root))
     }
 
+    /// Whether it is of version 1.
+    pub fn is_version1(&self) -> bool {
+        matches!(self, Self::Version1(_))
+    }
+
     /// The hierarchy in which pods are looked for. In version 1 that of `cpuset`: the kubelet makes a
     /// pod's folder there whatever the pod asks for, and it is what the proof of exclusivity reads.
     pub fn lookup(&self) -> &Path {

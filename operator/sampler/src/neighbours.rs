@@ -49,7 +49,8 @@ impl Neighbours {
         if let Some(sandbox) = self.sandboxes.get(id) {
             return *sandbox;
         }
-        let processes = Members::processes(node.tree.lookup().join(path)).read(buffer).unwrap_or_default();
+        let processes =
+            Members::processes(node.tree.lookup().join(path), node.tree.is_version1()).read(buffer).unwrap_or_default();
         let Some(first) = processes.first() else {
             return true;
         };

@@ -167,7 +167,8 @@ impl ProcessTree {
         let at = clock::now();
         let threads = self.family.grow(proc);
         let memory = self.family.read(proc, buffer);
-        let counts = self.tasks.read(proc, &threads, buffer);
+        self.tasks.follow(proc, &threads, buffer);
+        let counts = self.tasks.read(buffer);
         let processes = self.family.members().len();
         if let Some(memory) = memory {
             self.largest.single = self.largest.single.max(memory.highest);
@@ -231,8 +232,8 @@ impl ProcessTree {
         if let (Some(before), Some(after)) = (self.oom_kills, machine_oom_kills(proc))
             && after > before
         {
-            record.oom_kills = after - before;
-            notes.add("without a cgroup, OOM kills are counted for the whole machine");
+            // Whose they were cannot be told: they must not be held against the target.
+            notes.add(format!("the machine killed {} process(es) for memory during the trial", after - before));
         }
         record.name = self.name;
         record.target = target;

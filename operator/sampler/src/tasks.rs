@@ -48,9 +48,8 @@ struct Task {
 }
 
 impl Tasks {
-    /// Reads the next few of the tasks that now exist (in ascending order), and answers the sum over
-    /// all ever seen.
-    pub fn read(&mut self, proc: &Proc, now: &[ProcessId], buffer: &mut Buffer) -> Counts {
+    /// Takes notice of the tasks that now exist (in ascending order).
+    pub fn follow(&mut self, proc: &Proc, now: &[ProcessId], buffer: &mut Buffer) {
         self.forget_ended(now);
         for &task in now {
             if self.alive.len() >= MOST {
@@ -64,6 +63,10 @@ impl Tasks {
                 self.order.push(task);
             }
         }
+    }
+
+    /// Reads the next few of them, and answers the sum over all ever seen.
+    pub fn read(&mut self, buffer: &mut Buffer) -> Counts {
         for _ in 0..TURN.min(self.order.len()) {
             self.next = (self.next + 1) % self.order.len();
             if let Some(task) = self.alive.get_mut(&self.order[self.next]) {
@@ -158,9 +161,11 @@ mod tests {
         let (mut tasks, mut buffer) = (Tasks::default(), Buffer::default());
         schedule(folder.path(), 10, 100, 1);
         schedule(folder.path(), 11, 50, 2);
-        assert_eq!(tasks.read(&proc, &[10, 11], &mut buffer), Counts { run_wait: 150, involuntary_switches: 3 });
+        tasks.follow(&proc, &[10, 11], &mut buffer);
+        assert_eq!(tasks.read(&mut buffer), Counts { run_wait: 150, involuntary_switches: 3 });
         schedule(folder.path(), 10, 130, 1);
-        assert_eq!(tasks.read(&proc, &[10], &mut buffer), Counts { run_wait: 180, involuntary_switches: 3 });
+        tasks.follow(&proc, &[10], &mut buffer);
+        assert_eq!(tasks.read(&mut buffer), Counts { run_wait: 180, involuntary_switches: 3 });
     }
 
     #[test]
@@ -172,11 +177,12 @@ mod tests {
         for task in &all {
             schedule(folder.path(), *task, 1, 0);
         }
-        assert_eq!(tasks.read(&proc, &all, &mut buffer).run_wait, 20);
+        tasks.follow(&proc, &all, &mut buffer);
+        assert_eq!(tasks.read(&mut buffer).run_wait, 20);
         for task in &all {
             schedule(folder.path(), *task, 2, 0);
         }
-        let sums: Vec<u64> = (0..3).map(|_| tasks.read(&proc, &all, &mut buffer).run_wait).collect();
+        let sums: Vec<u64> = (0..3).map(|_| tasks.read(&mut buffer).run_wait).collect();
         assert_eq!(sums, [24, 28, 32]);
     }
 }

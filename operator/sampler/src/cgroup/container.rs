@@ -73,8 +73,8 @@ impl Container {
             path,
             stage: Stage::Creating,
             appeared,
-            processes: Members::processes(folder.clone()),
-            threads: Members::tasks(folder, matches!(tree, Tree::Version1(_))),
+            processes: Members::processes(folder.clone(), tree.is_version1()),
+            threads: Members::tasks(folder, tree.is_version1()),
         }
     }
 
@@ -252,12 +252,13 @@ impl Program {
         if thorough {
             // A threaded cgroup refuses to list its processes (EOPNOTSUPP); nothing else hangs on that.
             figures.processes = processes.read(buffer).ok().map(|processes| processes.len() as u64);
+            if let Ok(tasks) = threads.read(buffer) {
+                self.tasks.follow(proc, &tasks, buffer);
+            }
         }
-        if let Ok(tasks) = threads.read(buffer) {
-            let counts = self.tasks.read(proc, &tasks, buffer);
-            figures.run_wait = Some(counts.run_wait);
-            figures.involuntary_switches = Some(counts.involuntary_switches);
-        }
+        let counts = self.tasks.read(buffer);
+        figures.run_wait = Some(counts.run_wait);
+        figures.involuntary_switches = Some(counts.involuntary_switches);
         if self.series.samples() == 0 {
             self.series.record_mut().memory_limit = self.accounts.memory_limit(buffer);
         }
