@@ -64,6 +64,7 @@ impl Display {
             format!("{}{} left", if at_most { "at most " } else { "about " }, number::duration(left.as_secs_f64()));
         match &mut self.canvas {
             Canvas::Nothing => {}
+            Canvas::Bar(bar) if planned == 0 => bar.set_message(self.activity.clone()),
             Canvas::Bar(bar) => {
                 bar.set_length(u64::from(planned));
                 bar.set_position(u64::from(stored));
@@ -149,16 +150,33 @@ fn place(activity: &str) -> &str {
     activity.split_once(": ").map_or("", |(place, _)| place)
 }
 
+/// A phase of the load generator in words for people; one that is not known here, as it is.
+fn doing(phase: &str) -> &str {
+    match phase {
+        "ready" => "waiting for the first answer",
+        "idle-before" | "idle-after" => "watching it idle",
+        "settle" => "settling the database before",
+        "connect" => "connecting for",
+        "warm-up" | "discard" => "warming up",
+        "measure" => "measuring",
+        "drain" => "draining",
+        "quiesce" => "pausing after",
+        other => other,
+    }
+}
+
 /// What is being done right now, with what the load generator says of it.
 fn activity(planned: &str, load: Option<&Load>) -> String {
     let Some(Load { phase, scenario, seconds, of_seconds, errors, rate }) = load else {
         return planned.to_owned();
     };
-    let mut text = format!("{}: {}", place(planned), phase.replace('-', " "));
+    let mut text = format!("{}: {}", place(planned), doing(phase));
     if let Some(scenario) = scenario {
         text = format!("{text} {scenario}");
     }
-    text = format!("{text} {seconds:.0}/{of_seconds:.0} s");
+    if *of_seconds > 0.0 {
+        text = format!("{text} {seconds:.0}/{of_seconds:.0} s");
+    }
     if *rate > 0.0 {
         text = format!("{text}, {rate:.0}/s");
     }
@@ -184,7 +202,7 @@ mod tests {
         };
         assert_eq!(
             activity("block 2, candidate: measuring", Some(&load)),
-            "block 2, candidate: warm up json 1/2 s, 500/s, 3 errors"
+            "block 2, candidate: warming up json 1/2 s, 500/s, 3 errors"
         );
         assert_eq!(activity("block 2, candidate: storing", None), "block 2, candidate: storing");
     }

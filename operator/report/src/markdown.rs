@@ -40,10 +40,11 @@ fn gates(report: &Report, out: &mut String) {
     for section in &report.sections {
         for row in &section.rows {
             for comparison in row.comparisons.iter().filter(|comparison| comparison.gate) {
+                let Some(verdict) = comparison.verdict else { continue };
                 let of = section.scenario.as_deref().unwrap_or("every trial");
                 lines.push(format!(
                     "- **{}** {} of {} ({of}): {}",
-                    words::verdict(comparison.verdict),
+                    words::verdict(verdict),
                     label(row.metric),
                     escape(&comparison.arm),
                     escape(&comparison.sentences.join(" ")),

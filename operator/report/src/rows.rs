@@ -66,8 +66,8 @@ pub struct Comparison {
     pub arm: String,
     /// Whether the run's verdict depends on it.
     pub gate: bool,
-    /// The answer.
-    pub verdict: RunVerdict,
+    /// The answer; none of a metric of which neither more nor less is better.
+    pub verdict: Option<RunVerdict>,
     /// What effect, interval and smallest effects are measured in.
     pub scale: Scale,
     /// Best estimate of the change.
@@ -154,7 +154,7 @@ fn row(subject: &Subject, values: &BTreeMap<u32, Vec<f64>>, arms: &[&str], judge
         direction: metric.direction(),
         definition_version: metric.definition_version(),
         values,
-        comparisons: judged.into_iter().map(comparison).collect(),
+        comparisons: judged.into_iter().map(|judgement| comparison(metric, judgement)).collect(),
     }
 }
 
@@ -174,7 +174,7 @@ fn subject(judgement: &Judgement) -> Option<Subject> {
     Some(Subject { scenario: judgement.scenario.clone(), metric, request: None })
 }
 
-fn comparison(judgement: &Judgement) -> Comparison {
+fn comparison(metric: MetricName, judgement: &Judgement) -> Comparison {
     // Destructured, so that a new field of a judgement is shown or left out on purpose.
     let Judgement {
         arm,
@@ -202,7 +202,7 @@ fn comparison(judgement: &Judgement) -> Comparison {
     Comparison {
         arm: arm.clone(),
         gate: *gates,
-        verdict: run_verdict(*verdict),
+        verdict: (metric.direction() != Direction::Neutral).then_some(run_verdict(*verdict)),
         scale: *scale,
         effect: finite(effect),
         interval: interval.filter(|interval| interval.low.is_finite() && interval.high.is_finite()),

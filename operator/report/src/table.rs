@@ -186,7 +186,7 @@ fn judged(row: &Row, comparison: Option<&Comparison>) -> [Cell; 4] {
         return [Cell::number(None), Cell::number(None), Cell::number(None), Cell::text(NOTHING).toned(Tone::Faint)];
     };
     let scale = comparison.scale;
-    let tone = Tone::of(comparison.verdict);
+    let tone = comparison.verdict.map_or(Tone::Faint, Tone::of);
     let effect = comparison.effect.map(|effect| number::change(effect, scale, row.unit));
     let effect = Cell::number(effect);
     let seen = comparison.smallest_visible_effect.map(|size| number::size(size, scale, row.unit));
@@ -196,7 +196,7 @@ fn judged(row: &Row, comparison: Option<&Comparison>) -> [Cell; 4] {
         if matches!(tone, Tone::Bad | Tone::Good) { effect.toned(tone) } else { effect },
         Cell::number(comparison.interval.map(|interval| range(interval, scale, row))),
         Cell::number(seen),
-        Cell::text(words::verdict(comparison.verdict)).toned(tone),
+        Cell::text(comparison.verdict.map_or(NOTHING, words::verdict)).toned(tone),
     ]
 }
 

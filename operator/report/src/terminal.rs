@@ -134,11 +134,11 @@ fn verdict(report: &Report, style: Style, out: &mut String) {
 fn gates(section: &Section, style: Style, out: &mut String) {
     for row in &section.rows {
         for comparison in row.comparisons.iter().filter(|comparison| comparison.gate) {
-            if comparison.verdict == RunVerdict::NoChange {
+            let Some(verdict) = comparison.verdict.filter(|verdict| *verdict != RunVerdict::NoChange) else {
                 continue;
-            }
+            };
             let place = section.scenario.as_deref().unwrap_or("every trial");
-            let verdict = paint(words::verdict(comparison.verdict), Ink::Of(Tone::of(comparison.verdict)), style);
+            let verdict = paint(words::verdict(verdict), Ink::Of(Tone::of(verdict)), style);
             let sentence = comparison.sentences.first().map_or("", String::as_str);
             let _ = writeln!(out, "{verdict}  {place}, {}: {sentence}", comparison.arm);
         }

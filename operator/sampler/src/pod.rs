@@ -16,14 +16,15 @@ use crate::{
         folders,
         kubepods::{Kubepods, PodFolder, container_id},
     },
-    clock::{SECOND, monotonic},
+    clock::{MILLISECOND, SECOND, monotonic},
     kernel_file::Buffer,
     notes::Notes,
     process::Proc,
 };
 
-/// Samples after which the containers are listed anew, whatever the number of links.
-const LIST: u64 = 10;
+/// Time after which the containers are listed anew, whatever the number of links: one that replaces
+/// another leaves it as it was (ns).
+const LIST: u64 = 500 * MILLISECOND;
 
 /// Where to look: the tree and the processes of the node.
 #[derive(Clone, Debug)]
@@ -49,7 +50,8 @@ pub struct Pod {
     /// Its containers in the order in which they appeared, the sandbox too.
     pub containers: Vec<Container>,
     looked: bool,
-    samples: u64,
+    /// When they were last listed (monotonic ns).
+    listed: u64,
 }
 
 /// A pod's folder that was found.
@@ -76,7 +78,7 @@ impl Pod {
             found: None,
             containers: Vec::new(),
             looked: false,
-            samples: 0,
+            listed: 0,
         }
     }
 
@@ -97,11 +99,16 @@ impl Pod {
 
     /// A cheap look, fit for once a millisecond: three `stat` calls until the pod is there, one until
     /// its number of containers changes, one `stat` file for each container that is about to start.
-    pub fn look(&mut self, buffer: &mut Buffer, notes: &mut Notes) {
+    /// When it is not `urgent`, containers are looked for twice a second.
+    pub fn look(&mut self, urgent: bool, buffer: &mut Buffer, notes: &mut Notes) {
         if self.found.is_none() {
             self.find();
         }
-        self.list(false);
+        let now = monotonic();
+        if urgent || now.saturating_sub(self.listed) >= LIST {
+            self.list(!urgent);
+            self.listed = now;
+        }
         for container in &mut self.containers {
             container.look(&self.node.tree, &self.node.proc, &self.uid, buffer, notes);
         }
@@ -110,13 +117,8 @@ impl Pod {
 
     /// Adds a sample of every container that runs.
     pub fn sample(&mut self, buffer: &mut Buffer, notes: &mut Notes) {
-        // A container replaced by another leaves the number of links as it was: list anew, now and then.
-        self.samples += 1;
-        if self.samples.is_multiple_of(LIST) {
-            self.list(true);
-        }
         for container in &mut self.containers {
-            container.sample(&self.node.proc, buffer, notes);
+            container.sample(false, &self.node.proc, buffer, notes);
         }
     }
 
@@ -124,7 +126,7 @@ impl Pod {
     pub fn sample_ended(&mut self, buffer: &mut Buffer, notes: &mut Notes) {
         for container in &mut self.containers {
             if !container.has_ended() && container.program().is_some_and(Program::has_ended) {
-                container.sample(&self.node.proc, buffer, notes);
+                container.sample(true, &self.node.proc, buffer, notes);
             }
         }
     }

@@ -45,10 +45,10 @@ impl Unit {
         }
     }
 
-    /// A cheap look.
-    pub fn look(&mut self, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
+    /// A cheap look; all the cheaper when it is not `urgent`.
+    pub fn look(&mut self, urgent: bool, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
         match self {
-            Self::Pod(pod) => pod.look(buffer, notes),
+            Self::Pod(pod) => pod.look(urgent, buffer, notes),
             Self::Tree(tree) => tree.look(proc, buffer),
         }
     }

@@ -117,8 +117,9 @@ impl<'a> Watcher<'a> {
     /// Watches until there is nothing more to watch. `ready` is called after the first look, from
     /// which on nothing is missed.
     pub fn run(mut self, ready: impl FnOnce()) -> Seen {
-        self.target.look(self.proc, &mut self.buffer, &mut self.notes);
+        self.target.look(true, self.proc, &mut self.buffer, &mut self.notes);
         ready();
+        let mut roused = false;
         let end = loop {
             if self.signals.stop() {
                 break End::Interrupted;
@@ -126,18 +127,23 @@ impl<'a> Watcher<'a> {
             if self.signals.take_window_over() {
                 self.read_private();
             }
-            if let Some(end) = self.step() {
+            if let Some(end) = self.step(roused) {
                 break end;
             }
-            self.sleep();
+            roused = self.sleep();
         };
         self.finish(end)
     }
 
-    /// Does what is due; answers how it ended, if it did.
-    fn step(&mut self) -> Option<End> {
-        self.target.sample_ended(self.proc, &mut self.buffer, &mut self.notes);
-        self.target.look(self.proc, &mut self.buffer, &mut self.notes);
+    /// Does what is due; answers how it ended, if it did. `roused` when a descriptor was ready.
+    fn step(&mut self, roused: bool) -> Option<End> {
+        if roused {
+            for unit in std::iter::once(&mut self.target).chain(&mut self.others) {
+                unit.sample_ended(self.proc, &mut self.buffer, &mut self.notes);
+            }
+        }
+        let urgent = roused || self.is_urgent();
+        self.target.look(urgent, self.proc, &mut self.buffer, &mut self.notes);
         let now = monotonic();
         match self.target.presence(&self.plan.container) {
             Presence::Gone => return Some(End::TargetGone),
@@ -189,7 +195,7 @@ impl<'a> Watcher<'a> {
         self.schedule.sample += (missed + 1) * interval;
         self.target.sample(self.proc, &mut self.buffer, &mut self.notes);
         for other in &mut self.others {
-            other.look(self.proc, &mut self.buffer, &mut self.notes);
+            other.look(false, self.proc, &mut self.buffer, &mut self.notes);
             other.sample(self.proc, &mut self.buffer, &mut self.notes);
         }
         if now < self.schedule.host {
@@ -226,24 +232,31 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Sleeps until something is due, the target ends, its answer comes, or a signal.
-    fn sleep(&self) {
+    /// Whether something is about to start.
+    fn is_urgent(&self) -> bool {
+        self.target.is_starting(&self.plan.container) || self.starts.last().is_some_and(|start| !start.is_over())
+    }
+
+    /// Sleeps until something is due, a program ends, an answer comes, or a signal; answers whether a
+    /// descriptor is ready.
+    fn sleep(&self) -> bool {
         let now = monotonic();
-        let often =
-            self.target.is_starting(&self.plan.container) || self.starts.last().is_some_and(|start| !start.is_over());
-        let due = if often { now + self.plan.start_poll } else { u64::MAX };
+        let due = if self.is_urgent() { now + self.plan.start_poll } else { u64::MAX };
         let sampling = if self.starts.is_empty() { u64::MAX } else { self.schedule.sample };
         let until =
             [due, sampling, self.schedule.proof, self.schedule.end, now + SECOND].into_iter().min().unwrap_or(now);
         let span = until.saturating_sub(now);
         let time_out = Timespec { tv_sec: (span / SECOND) as i64, tv_nsec: (span % SECOND) as i64 };
-        let mut descriptors: Vec<PollFd> =
-            self.target.end_descriptors().into_iter().map(|end| PollFd::new(end, PollFlags::IN)).collect();
+        let mut descriptors: Vec<PollFd> = std::iter::once(&self.target)
+            .chain(&self.others)
+            .flat_map(Unit::end_descriptors)
+            .map(|end| PollFd::new(end, PollFlags::IN))
+            .collect();
         if let Some((stream, flags)) = self.starts.last().and_then(Starting::descriptor) {
             descriptors.push(PollFd::from_borrowed_fd(stream.as_fd(), flags));
         }
         // Interrupted by a signal: the loop looks at its flags.
-        let _ = poll(&mut descriptors, Some(&time_out));
+        poll(&mut descriptors, Some(&time_out)).is_ok_and(|ready| ready > 0)
     }
 
     fn finish(self, end: End) -> Seen {

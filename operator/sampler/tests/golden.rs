@@ -29,7 +29,7 @@ fn online(capture: &str) -> &'static str {
 fn found(capture: &Capture, container: &ApiContainer) -> Pod {
     let mut pod = Pod::new("p", &container.uid, capture.node());
     let (mut buffer, mut notes) = (Buffer::default(), Notes::default());
-    pod.look(&mut buffer, &mut notes);
+    pod.look(true, &mut buffer, &mut notes);
     assert!(notes.into_vec().is_empty());
     pod
 }
@@ -84,7 +84,7 @@ fn a_pod_that_is_not_there_is_not_found() {
     for name in ALL {
         let capture = Capture::unpack(name);
         let mut pod = Pod::new("p", "00000000-0000-0000-0000-000000000000", capture.node());
-        pod.look(&mut Buffer::default(), &mut Notes::default());
+        pod.look(true, &mut Buffer::default(), &mut Notes::default());
         assert!(pod.found().is_none() && !pod.is_gone());
     }
 }

@@ -1,5 +1,7 @@
 //! Messages and exit codes before anything runs.
 
+use std::{fs, path::Path};
+
 use super::program::{Bench, gaugeblock, texts, that_never_answers};
 
 #[track_caller]
@@ -60,4 +62,17 @@ fn a_contradiction_that_no_schema_sees_is_answered_by_the_planner() {
     let manifest = that_never_answers("true", "").replace("purpose: Study", "purpose: Gate");
     let output = Bench::with(&manifest).run().output().unwrap();
     fails(&output, "InvalidSpec: a Gate compares arms");
+}
+
+#[test]
+fn every_example_is_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/first");
+    let examples = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    let read: Vec<_> = examples.filter(|path| path.extension().is_some_and(|end| end == "yaml")).collect();
+    assert!(read.len() >= 3, "{read:?}");
+    for path in read {
+        if let Err(error) = gaugeblock_local::Manifest::read(&path) {
+            panic!("{error}");
+        }
+    }
 }

@@ -1,11 +1,18 @@
 //! A whole run: the reference target, a database, and a report that programs can read.
 
-use std::{fs, path::Path, sync::Mutex};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
 
 use super::program::{Bench, processes_with, texts};
 
 /// Two runs at once would disturb each other.
 static MACHINE: Mutex<()> = Mutex::new(());
+
+/// The value of a secret.
+const SECRET: &str = "correct-horse-battery-staple";
 
 /// The workspace.
 fn workspace() -> &'static Path {
@@ -19,7 +26,7 @@ fn manifest(blocks: u32, with_database: bool) -> String {
             "    - name: {name}
       image: reference-target
       args: [--cpu-per-request={cpu}]
-      env: [{{name: WHERE, value: $(PORT)}}]
+      env: [{{name: TOKEN, secretKeyRef: {{name: secret, key: token}}}}]
       readiness: {{path: /health}}
       local:
         build: [cargo, build, --quiet, --package, gaugeblock-reference-target]
@@ -62,10 +69,20 @@ spec:
         warmUp: 0s
         measure: 1s
   repetitions: {{blocks: {blocks}, idle: 300ms, voidBlocks: 5}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: secret}}
+stringData: {{token: {SECRET}}}
 {rows}",
         arm("baseline", "100us"),
         arm("candidate", "1ms"),
     )
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
 #[test]
@@ -108,6 +125,10 @@ fn a_run_with_too_few_blocks_is_inconclusive_and_reported_whole() {
     assert_eq!(fs::read_to_string(bench.file("report.json")).unwrap(), stdout);
     assert!(fs::read_dir(bench.file("trials")).unwrap().count() >= 4);
     assert!(!bench.file("processes").exists());
+    for entry in files_below(&bench.file("")) {
+        let text = fs::read(&entry).unwrap();
+        assert!(!String::from_utf8_lossy(&text).contains(SECRET), "the secret is in {}", entry.display());
+    }
     let again = bench.run().output().unwrap();
     assert!(texts(&again).1.contains("holds the results of another run"), "{:?}", texts(&again));
     let uid = report["uid"].as_str().unwrap();

@@ -145,12 +145,11 @@ impl Container {
         }
     }
 
-    /// Adds a sample, the last one if the program has ended.
-    pub fn sample(&mut self, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
+    /// Adds a sample; `over` when the program is known to have ended, so that it is the last.
+    pub fn sample(&mut self, over: bool, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
         let Stage::Running(program) = &mut self.stage else {
             return;
         };
-        let over = program.has_ended();
         let at = clock::now();
         let gone = match program.read(&mut self.processes, &mut self.threads, proc, at, over, buffer) {
             Ok(()) => false,

@@ -92,15 +92,15 @@ impl Stat {
     fn parse(table: &str) -> Self {
         let mut stat = Self::default();
         for line in table.lines() {
-            let Some((key, value)) = line.split_once(' ') else {
+            let Some((key, value)) = line.strip_prefix("total_").and_then(|line| line.split_once(' ')) else {
                 continue;
             };
             let place = match key {
-                "total_rss" => &mut stat.rss,
-                "total_shmem" => &mut stat.shmem,
-                "total_swap" => &mut stat.swap,
-                "total_cache" => &mut stat.cache,
-                "total_inactive_file" => &mut stat.inactive_file,
+                "rss" => &mut stat.rss,
+                "shmem" => &mut stat.shmem,
+                "swap" => &mut stat.swap,
+                "cache" => &mut stat.cache,
+                "inactive_file" => &mut stat.inactive_file,
                 _ => continue,
             };
             *place = number(value).unwrap_or(0);
