@@ -143,10 +143,7 @@ fn case_9_the_scheduler_s_own_words_are_in_the_status_at_once() {
     let full = arm("baseline", &[]);
     let mut many = full.clone();
     many["resources"]["cpu"] = json!("64");
-    study("full")
-        .with("/spec/purpose", json!("Study"))
-        .with("/spec/targets", json!([many]))
-        .apply(cluster, namespace);
+    study("full").with("/spec/purpose", json!("Study")).with("/spec/targets", json!([many])).apply(cluster, namespace);
     let object = ["benchmarkrun", "full", "--namespace", namespace];
     cluster.wait_for(&object, Duration::from_secs(10), |run| words(run, "Insufficient cpu")).unwrap();
     cluster.kubectl_text(&["delete", "benchmarkrun", "full", "--namespace", namespace]).unwrap();

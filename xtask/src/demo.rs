@@ -28,7 +28,9 @@ pub fn run() -> Result<()> {
     if status.code() != Some(REGRESSED) {
         bail!("arm `slower` burns twice the CPU per request, and was not found to have regressed: {status}");
     }
-    println!("\nThe planted regression was found (`gaugeblock run` ended with exit code {REGRESSED}, as it does in CI).");
+    println!(
+        "\nThe planted regression was found (`gaugeblock run` ended with exit code {REGRESSED}, as it does in CI)."
+    );
     Ok(())
 }
 

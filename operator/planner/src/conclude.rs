@@ -188,7 +188,10 @@ fn void_by_sampler(generator: &GeneratorRecord, sampler: &SamplerRecord) -> Opti
     }
     if !sampler.series.iter().any(|series| series.target && !series.at.is_empty()) {
         let notes = sampler.notes.join("; ");
-        return void(VoidCause::SamplerFailed, format!("the sampler saw the target's pod, but read nothing of its container; {notes}"));
+        return void(
+            VoidCause::SamplerFailed,
+            format!("the sampler saw the target's pod, but read nothing of its container; {notes}"),
+        );
     }
     for scenario in &generator.scenarios {
         if scenario.window.start < sampler.started || sampler.ended < scenario.window.end {

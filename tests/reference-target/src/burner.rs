@@ -28,11 +28,7 @@ impl Burner {
         let end = clock::thread_cpu() + wanted_ns - self.overshoot_ns;
         loop {
             for _ in 0..STEPS {
-                self.state = black_box(
-                    self.state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1),
-                );
+                self.state = black_box(self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
             }
             let now = clock::thread_cpu();
             if now >= end {
@@ -55,9 +51,6 @@ mod tests {
             burner.burn(20_000);
         }
         let burnt = clock::thread_cpu() - start;
-        assert!(
-            (20_000_000..20_600_000).contains(&burnt),
-            "{burnt} ns for 20 ms"
-        );
+        assert!((20_000_000..20_600_000).contains(&burnt), "{burnt} ns for 20 ms");
     }
 }

@@ -19,18 +19,12 @@ pub struct Moment {
 impl Moment {
     /// The present moment.
     pub fn now() -> Self {
-        Self {
-            monotonic_ns: monotonic(),
-            wall_ns: read(ClockId::Realtime),
-        }
+        Self { monotonic_ns: monotonic(), wall_ns: read(ClockId::Realtime) }
     }
 
     /// The moment `nanoseconds` later.
     pub fn after(self, nanoseconds: u64) -> Self {
-        Self {
-            monotonic_ns: self.monotonic_ns + nanoseconds,
-            wall_ns: self.wall_ns + nanoseconds,
-        }
+        Self { monotonic_ns: self.monotonic_ns + nanoseconds, wall_ns: self.wall_ns + nanoseconds }
     }
 }
 
@@ -55,20 +49,12 @@ pub fn process_start() -> Option<Moment> {
     let ticks = start_ticks(&stat)?;
     let age = read(ClockId::Boottime).checked_sub(ticks * (1_000_000_000 / USER_HZ))?;
     let now = Moment::now();
-    Some(Moment {
-        monotonic_ns: now.monotonic_ns.saturating_sub(age),
-        wall_ns: now.wall_ns.checked_sub(age)?,
-    })
+    Some(Moment { monotonic_ns: now.monotonic_ns.saturating_sub(age), wall_ns: now.wall_ns.checked_sub(age)? })
 }
 
 /// Field 22 of `/proc/PID/stat`; the command in field 2 may hold spaces and parentheses.
 fn start_ticks(stat: &str) -> Option<u64> {
-    stat.rsplit_once(')')?
-        .1
-        .split_ascii_whitespace()
-        .nth(19)?
-        .parse()
-        .ok()
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
 fn read(clock: ClockId) -> u64 {

@@ -133,10 +133,6 @@ impl Connection {
                 *buffer = Vec::new();
             }
         }
-        if self.unsent.is_empty() {
-            Io::Moved
-        } else {
-            Io::Blocked
-        }
+        if self.unsent.is_empty() { Io::Moved } else { Io::Blocked }
     }
 }

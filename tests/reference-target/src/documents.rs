@@ -46,10 +46,7 @@ pub fn derived(body: &[u8]) -> Answer {
         Ok(received) => {
             let mut summary = Summary::default();
             summary.add(&received);
-            Answer::json(&Derived {
-                summary,
-                received: &received,
-            })
+            Answer::json(&Derived { summary, received: &received })
         }
         Err(_) => Answer::failure(Status::BadRequest, "failed to read the body: no JSON"),
     }
@@ -85,11 +82,7 @@ pub struct Change {
 impl Change {
     /// Reads a change; nothing at all changes nothing, but is written all the same.
     pub fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
-        if body.is_empty() {
-            Ok(Self::default())
-        } else {
-            serde_json::from_slice(body)
-        }
+        if body.is_empty() { Ok(Self::default()) } else { serde_json::from_slice(body) }
     }
 }
 
@@ -101,10 +94,7 @@ mod tests {
     fn the_answer_is_derived_from_the_document() {
         let answer = derived(br#"{"numbers": [1, 2, -5], "text": "na\u00efve", "nested": {"yes": true, "no": null}}"#);
         let document: Value = serde_json::from_slice(&answer.body).unwrap();
-        assert_eq!(
-            document["summary"],
-            serde_json::json!({ "scalars": 6, "sum": -2, "characters": 5 })
-        );
+        assert_eq!(document["summary"], serde_json::json!({ "scalars": 6, "sum": -2, "characters": 5 }));
         assert_eq!(document["received"]["numbers"][2], -5);
         assert_eq!(derived(b"{").status, Status::BadRequest);
     }
@@ -112,10 +102,7 @@ mod tests {
     #[test]
     fn a_change_may_leave_everything_out() {
         assert_eq!(Change::read(b"").unwrap(), Change::default());
-        let title = Change {
-            title: Some("t".to_owned()),
-            body: None,
-        };
+        let title = Change { title: Some("t".to_owned()), body: None };
         assert_eq!(Change::read(br#"{"title": "t"}"#).unwrap(), title);
         assert!(Change::read(b"[").is_err());
     }

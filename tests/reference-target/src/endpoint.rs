@@ -61,9 +61,7 @@ impl Endpoint {
     /// Whether the knobs apply: they do to what is measured, not to the probes around it.
     pub fn is_measured(self) -> bool {
         match self {
-            Self::Plaintext | Self::JsonOut | Self::JsonIn | Self::RowRead | Self::RowUpdate => {
-                true
-            }
+            Self::Plaintext | Self::JsonOut | Self::JsonIn | Self::RowRead | Self::RowUpdate => true,
             Self::Health | Self::Truth | Self::Other => false,
         }
     }
@@ -87,11 +85,7 @@ pub fn route<'a>(method: &str, target: &'a str) -> Route<'a> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let get = matches!(method, "GET" | "HEAD");
     let only_get = |endpoint| {
-        if get {
-            Route::To(endpoint)
-        } else {
-            Route::MethodNotAllowed("GET, HEAD")
-        }
+        if get { Route::To(endpoint) } else { Route::MethodNotAllowed("GET, HEAD") }
     };
     let row = |id| match method {
         "GET" | "HEAD" => Route::Row(Endpoint::RowRead, id),
@@ -105,10 +99,7 @@ pub fn route<'a>(method: &str, target: &'a str) -> Route<'a> {
         "/json" if method == "POST" => Route::To(Endpoint::JsonIn),
         "/json" if get => Route::To(Endpoint::JsonOut),
         "/json" => Route::MethodNotAllowed("GET, HEAD, POST"),
-        "/row" => row(query
-            .split('&')
-            .find_map(|pair| pair.strip_prefix("id="))
-            .unwrap_or("")),
+        "/row" => row(query.split('&').find_map(|pair| pair.strip_prefix("id=")).unwrap_or("")),
         _ => path.strip_prefix("/rows/").map_or(Route::NotFound, row),
     }
 }
@@ -129,9 +120,7 @@ pub enum EndpointCpuError {
     #[error("failed to read {0:?}: expected ENDPOINT=DURATION, such as /json=200us")]
     Form(String),
     /// No measured endpoint has that name.
-    #[error(
-        "failed to find endpoint {0:?}: expected /plaintext, /json, /rows, or one of them after GET or POST"
-    )]
+    #[error("failed to find endpoint {0:?}: expected /plaintext, /json, /rows, or one of them after GET or POST")]
     Endpoint(String),
     /// The duration is wrong.
     #[error(transparent)]
@@ -142,9 +131,7 @@ impl FromStr for EndpointCpu {
     type Err = EndpointCpuError;
 
     fn from_str(text: &str) -> Result<Self, EndpointCpuError> {
-        let (name, duration) = text
-            .split_once('=')
-            .ok_or_else(|| EndpointCpuError::Form(text.to_owned()))?;
+        let (name, duration) = text.split_once('=').ok_or_else(|| EndpointCpuError::Form(text.to_owned()))?;
         let endpoints = match name.trim() {
             "/plaintext" | "GET /plaintext" => vec![Endpoint::Plaintext],
             "/json" => vec![Endpoint::JsonOut, Endpoint::JsonIn],
@@ -155,10 +142,7 @@ impl FromStr for EndpointCpu {
             "POST /row" | "POST /rows" => vec![Endpoint::RowUpdate],
             other => return Err(EndpointCpuError::Endpoint(other.to_owned())),
         };
-        Ok(Self {
-            endpoints,
-            cpu_per_request_ns: duration.trim().parse()?,
-        })
+        Ok(Self { endpoints, cpu_per_request_ns: duration.trim().parse()? })
     }
 }
 
@@ -176,27 +160,12 @@ mod tests {
     #[test]
     fn requests_find_their_endpoint() {
         assert_eq!(route("GET", "/plaintext"), Route::To(Endpoint::Plaintext));
-        assert_eq!(
-            route("HEAD", "/plaintext?x=1"),
-            Route::To(Endpoint::Plaintext)
-        );
+        assert_eq!(route("HEAD", "/plaintext?x=1"), Route::To(Endpoint::Plaintext));
         assert_eq!(route("POST", "/json"), Route::To(Endpoint::JsonIn));
-        assert_eq!(
-            route("GET", "/row?a=b&id=7"),
-            Route::Row(Endpoint::RowRead, "7")
-        );
-        assert_eq!(
-            route("POST", "/rows/7"),
-            Route::Row(Endpoint::RowUpdate, "7")
-        );
-        assert_eq!(
-            route("DELETE", "/rows/7"),
-            Route::MethodNotAllowed("GET, HEAD, POST")
-        );
-        assert_eq!(
-            route("POST", "/plaintext"),
-            Route::MethodNotAllowed("GET, HEAD")
-        );
+        assert_eq!(route("GET", "/row?a=b&id=7"), Route::Row(Endpoint::RowRead, "7"));
+        assert_eq!(route("POST", "/rows/7"), Route::Row(Endpoint::RowUpdate, "7"));
+        assert_eq!(route("DELETE", "/rows/7"), Route::MethodNotAllowed("GET, HEAD, POST"));
+        assert_eq!(route("POST", "/plaintext"), Route::MethodNotAllowed("GET, HEAD"));
         assert_eq!(route("GET", "/plaintextual"), Route::NotFound);
     }
 

@@ -58,26 +58,14 @@ mod tests {
     use super::*;
 
     fn errors(requests: u64, share_ppm: u64, seed: u64) -> Vec<u64> {
-        (0..requests)
-            .filter(|&index| is_error(index, share_ppm, seed))
-            .collect()
+        (0..requests).filter(|&index| is_error(index, share_ppm, seed)).collect()
     }
 
     #[test]
     fn the_share_is_exact_after_every_whole_block() {
-        for (share, block) in [
-            (10_000, 100),
-            (500_000, 2),
-            (1_000_000, 1),
-            (250_000, 4),
-            (500, 2_000),
-        ] {
+        for (share, block) in [(10_000, 100), (500_000, 2), (1_000_000, 1), (250_000, 4), (500, 2_000)] {
             for blocks in [1, 2, 7, 50] {
-                assert_eq!(
-                    errors(block * blocks, share, 9).len() as u64,
-                    blocks,
-                    "{share} ppm"
-                );
+                assert_eq!(errors(block * blocks, share, 9).len() as u64, blocks, "{share} ppm");
             }
         }
         assert_eq!(errors(1_000_000, 333_333, 9).len(), 333_333);
@@ -94,8 +82,7 @@ mod tests {
     #[test]
     fn failures_keep_no_fixed_distance() {
         let chosen = errors(10_000, 10_000, 1);
-        let places: std::collections::BTreeSet<_> =
-            chosen.iter().map(|index| index % 100).collect();
+        let places: std::collections::BTreeSet<_> = chosen.iter().map(|index| index % 100).collect();
         assert!(places.len() > 50, "{} places of 100", places.len());
     }
 }

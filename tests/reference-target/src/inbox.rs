@@ -24,18 +24,12 @@ impl Inbox {
     /// An empty inbox.
     pub fn new() -> rustix::io::Result<Self> {
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        Ok(Self {
-            parcels: Mutex::new(Vec::new()),
-            bell,
-        })
+        Ok(Self { parcels: Mutex::new(Vec::new()), bell })
     }
 
     /// Puts a parcel in and rings.
     pub fn put(&self, parcel: Parcel) {
-        self.parcels
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(parcel);
+        self.parcels.lock().unwrap_or_else(PoisonError::into_inner).push(parcel);
         // It fails only when the counter is full, and then the bell rings anyway.
         let _rung = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }

@@ -139,31 +139,14 @@ mod tests {
     fn flags_beat_the_environments_port() {
         assert_eq!(knobs(&[]).address(None).to_string(), "0.0.0.0:8080");
         assert_eq!(knobs(&[]).address(Some(9)).to_string(), "0.0.0.0:9");
-        assert_eq!(
-            knobs(&["--port", "7"]).address(Some(9)).to_string(),
-            "0.0.0.0:7"
-        );
-        assert_eq!(
-            knobs(&["--listen", "127.0.0.1:5"])
-                .address(Some(9))
-                .to_string(),
-            "127.0.0.1:5"
-        );
-        assert_eq!(
-            knobs(&["--listen", "127.0.0.1:5", "--port", "7"])
-                .address(None)
-                .to_string(),
-            "127.0.0.1:7"
-        );
+        assert_eq!(knobs(&["--port", "7"]).address(Some(9)).to_string(), "0.0.0.0:7");
+        assert_eq!(knobs(&["--listen", "127.0.0.1:5"]).address(Some(9)).to_string(), "127.0.0.1:5");
+        assert_eq!(knobs(&["--listen", "127.0.0.1:5", "--port", "7"]).address(None).to_string(), "127.0.0.1:7");
     }
 
     #[test]
     fn an_endpoints_own_cpu_time_replaces_the_general_one() {
-        let knobs = knobs(&[
-            "--cpu-per-request=10us",
-            "--cpu-per-request-endpoint",
-            "/json=200us,POST /json=1us",
-        ]);
+        let knobs = knobs(&["--cpu-per-request=10us", "--cpu-per-request-endpoint", "/json=200us,POST /json=1us"]);
         assert_eq!(knobs.cpu_for(Endpoint::Plaintext), 10_000);
         assert_eq!(knobs.cpu_for(Endpoint::JsonOut), 200_000);
         assert_eq!(knobs.cpu_for(Endpoint::JsonIn), 1_000);

@@ -85,16 +85,10 @@ fn run(knobs: Knobs, main_entered: Moment) -> Result<(), Failure> {
     let _ballast = Ballast::new(knobs.memory.0 as usize);
 
     let listen_at = main_entered.monotonic_ns + knobs.startup_delay.0;
-    std::thread::sleep(Duration::from_nanos(
-        listen_at.saturating_sub(clock::monotonic()),
-    ));
+    std::thread::sleep(Duration::from_nanos(listen_at.saturating_sub(clock::monotonic())));
     let failed = |error| Failure::Listen(address, error);
     let listener = TcpListener::bind(address).map_err(failed)?;
-    let start = Start {
-        process: clock::process_start(),
-        main_entered,
-        listening: Moment::now(),
-    };
+    let start = Start { process: clock::process_start(), main_entered, listening: Moment::now() };
     rustix::net::listen(&listener, BACKLOG)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
@@ -117,11 +111,7 @@ fn run(knobs: Knobs, main_entered: Moment) -> Result<(), Failure> {
 /// process 1 of a container, which the kernel shields from signals without a handler.
 fn exit_on_signals() -> Result<(), std::io::Error> {
     for signal in [SIGTERM, SIGINT] {
-        signal_hook::flag::register_conditional_shutdown(
-            signal,
-            0,
-            Arc::new(AtomicBool::new(true)),
-        )?;
+        signal_hook::flag::register_conditional_shutdown(signal, 0, Arc::new(AtomicBool::new(true)))?;
     }
     Ok(())
 }
@@ -131,9 +121,6 @@ fn exit_on_signals() -> Result<(), std::io::Error> {
 fn keep_memory_and_files_plain() {
     let _refused = rustix::thread::disable_transparent_huge_pages(true);
     let files = rustix::process::getrlimit(Resource::Nofile);
-    let lifted = Rlimit {
-        current: files.maximum,
-        ..files
-    };
+    let lifted = Rlimit { current: files.maximum, ..files };
     let _refused = rustix::process::setrlimit(Resource::Nofile, lifted);
 }

@@ -58,9 +58,7 @@ impl FromStr for Nanoseconds {
         let mut rest = text;
         while !rest.is_empty() || text.is_empty() {
             let (number, after) = split_number(rest, text)?;
-            let end = after
-                .find(|c: char| c.is_ascii_digit() || c == '.')
-                .unwrap_or(after.len());
+            let end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
             let factor = match &after[..end] {
                 "ns" => 1.0,
                 "us" | "µs" => 1e3,
@@ -69,16 +67,11 @@ impl FromStr for Nanoseconds {
                 "m" => 60e9,
                 "h" => 3600e9,
                 _ => {
-                    return Err(QuantityError::Unit {
-                        text: text.to_owned(),
-                        known: KNOWN,
-                    });
+                    return Err(QuantityError::Unit { text: text.to_owned(), known: KNOWN });
                 }
             };
             let part = scaled(number, factor, text)?;
-            total = total
-                .checked_add(part)
-                .ok_or_else(|| QuantityError::Range(text.to_owned()))?;
+            total = total.checked_add(part).ok_or_else(|| QuantityError::Range(text.to_owned()))?;
             rest = &after[end..];
         }
         Ok(Self(total))
@@ -100,10 +93,7 @@ impl FromStr for Bytes {
             "MiB" | "Mi" => 1_048_576.0,
             "GiB" | "Gi" => 1_073_741_824.0,
             _ => {
-                return Err(QuantityError::Unit {
-                    text: text.to_owned(),
-                    known: KNOWN,
-                });
+                return Err(QuantityError::Unit { text: text.to_owned(), known: KNOWN });
             }
         };
         scaled(number, factor, text).map(Self)
@@ -114,10 +104,8 @@ impl FromStr for BytesPerSecond {
     type Err = QuantityError;
 
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        let size = text.strip_suffix("/s").ok_or(QuantityError::Unit {
-            text: text.to_owned(),
-            known: "B/s, KiB/s, MiB/s",
-        })?;
+        let size =
+            text.strip_suffix("/s").ok_or(QuantityError::Unit { text: text.to_owned(), known: "B/s, KiB/s, MiB/s" })?;
         Bytes::from_str(size).map(|bytes| Self(bytes.0))
     }
 }
@@ -128,10 +116,7 @@ impl FromStr for PartsPerMillion {
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let (number, unit) = split_number(text, text)?;
         if unit != "%" {
-            return Err(QuantityError::Unit {
-                text: text.to_owned(),
-                known: "%",
-            });
+            return Err(QuantityError::Unit { text: text.to_owned(), known: "%" });
         }
         let parts = scaled(number, 10_000.0, text)?;
         if parts > 1_000_000 {
@@ -143,23 +128,15 @@ impl FromStr for PartsPerMillion {
 
 /// Splits the leading decimal number from what follows it.
 fn split_number<'a>(rest: &'a str, whole: &str) -> Result<(f64, &'a str), QuantityError> {
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(rest.len());
-    let number = rest[..end]
-        .parse()
-        .map_err(|_| QuantityError::Number(whole.to_owned()))?;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let number = rest[..end].parse().map_err(|_| QuantityError::Number(whole.to_owned()))?;
     Ok((number, &rest[end..]))
 }
 
 /// `number × factor`, rounded, when it fits.
 fn scaled(number: f64, factor: f64, whole: &str) -> Result<u64, QuantityError> {
     let value = (number * factor).round();
-    if value < 9e18 {
-        Ok(value as u64)
-    } else {
-        Err(QuantityError::Range(whole.to_owned()))
-    }
+    if value < 9e18 { Ok(value as u64) } else { Err(QuantityError::Range(whole.to_owned())) }
 }
 
 #[cfg(test)]
@@ -168,20 +145,13 @@ mod tests {
 
     #[test]
     fn durations_read_as_in_go() {
-        for (text, expected) in [
-            ("0", 0),
-            ("200us", 200_000),
-            ("1.5ms", 1_500_000),
-            ("1s", 1_000_000_000),
-            ("1m30s", 90_000_000_000),
-        ] {
+        for (text, expected) in
+            [("0", 0), ("200us", 200_000), ("1.5ms", 1_500_000), ("1s", 1_000_000_000), ("1m30s", 90_000_000_000)]
+        {
             assert_eq!(text.parse(), Ok(Nanoseconds(expected)), "{text}");
         }
         for text in ["", "5", "ms", "1 s", "-1s", "1d"] {
-            assert!(
-                text.parse::<Nanoseconds>().is_err(),
-                "{text:?} was accepted"
-            );
+            assert!(text.parse::<Nanoseconds>().is_err(), "{text:?} was accepted");
         }
     }
 

@@ -20,17 +20,12 @@ impl Readiness {
     /// `needs_database`.
     pub fn new(not_before_ns: u64, needs_database: bool) -> Self {
         let database_ns = AtomicU64::new(if needs_database { NEVER } else { 0 });
-        Self {
-            not_before_ns,
-            database_ns,
-            ready: AtomicBool::new(false),
-        }
+        Self { not_before_ns, database_ns, ready: AtomicBool::new(false) }
     }
 
     /// Notes that the database is there as of now.
     pub fn database_is_there(&self) {
-        self.database_ns
-            .fetch_min(clock::monotonic(), Ordering::Relaxed);
+        self.database_ns.fetch_min(clock::monotonic(), Ordering::Relaxed);
     }
 
     /// Whether the delay has passed, so that the service answers at all.
@@ -43,9 +38,7 @@ impl Readiness {
         if self.ready.load(Ordering::Relaxed) {
             return true;
         }
-        let ready = self
-            .since()
-            .is_some_and(|since| clock::monotonic() >= since);
+        let ready = self.since().is_some_and(|since| clock::monotonic() >= since);
         if ready {
             self.ready.store(true, Ordering::Relaxed);
         }

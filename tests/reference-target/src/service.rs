@@ -83,9 +83,7 @@ impl Service {
             readiness: Readiness::new(listening_ns + knobs.ready_delay.0, database.is_some()),
             database,
             counters: Counters::default(),
-            inboxes: (0..knobs.workers)
-                .map(|_| Inbox::new())
-                .collect::<Result<_, _>>()?,
+            inboxes: (0..knobs.workers).map(|_| Inbox::new()).collect::<Result<_, _>>()?,
             leak: Mutex::default(),
             knobs,
         })
@@ -93,10 +91,7 @@ impl Service {
 
     /// Bytes leaked so far.
     pub fn leaked(&self) -> u64 {
-        self.leak
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .lost()
+        self.leak.lock().unwrap_or_else(PoisonError::into_inner).lost()
     }
 
     /// Leaks as time goes by, if the knobs say so.
@@ -120,11 +115,7 @@ impl Service {
 
     /// Handles one request: the knobs first, then the endpoint.
     pub fn handle(self: &Arc<Self>, request: &Request<'_>, burner: &mut Burner) -> Handled {
-        let plain = |answer| Handled {
-            reply: Reply::Now(answer),
-            difference: None,
-            last: false,
-        };
+        let plain = |answer| Handled { reply: Reply::Now(answer), difference: None, last: false };
         let (endpoint, row) = match route(request.method, request.target) {
             Route::To(endpoint) => (endpoint, ""),
             Route::Row(endpoint, row) => (endpoint, row),
@@ -135,10 +126,7 @@ impl Service {
             }
             Route::NotFound => {
                 self.counters.request(Endpoint::Other);
-                return plain(Answer::failure(
-                    Status::NotFound,
-                    "failed to find this path",
-                ));
+                return plain(Answer::failure(Status::NotFound, "failed to find this path"));
             }
         };
         if endpoint != Endpoint::Truth && !self.readiness.delay_has_passed() {
@@ -149,12 +137,7 @@ impl Service {
         if !endpoint.is_measured() {
             return plain(self.control(endpoint));
         }
-        let Fate {
-            error,
-            last,
-            exhaust,
-            exhaust_child,
-        } = fate::of(self.counters.measured(), &self.knobs);
+        let Fate { error, last, exhaust, exhaust_child } = fate::of(self.counters.measured(), &self.knobs);
         if exhaust {
             memory::exhaust();
         }
@@ -168,11 +151,7 @@ impl Service {
         } else {
             reply(endpoint, row, &request.body)
         };
-        Handled {
-            reply,
-            difference: self.knobs.byte_difference,
-            last,
-        }
+        Handled { reply, difference: self.knobs.byte_difference, last }
     }
 
     fn control(&self, endpoint: Endpoint) -> Answer {
@@ -195,10 +174,7 @@ impl Service {
 
     fn lose(&self, bytes: u64) {
         if bytes > 0 {
-            self.leak
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .lose(bytes);
+            self.leak.lock().unwrap_or_else(PoisonError::into_inner).lose(bytes);
         }
     }
 
@@ -206,9 +182,7 @@ impl Service {
     fn exhaust_child(self: &Arc<Self>) {
         let service = Arc::clone(self);
         std::thread::spawn(move || {
-            let child = std::process::Command::new("/proc/self/exe")
-                .arg("--exhaust-memory")
-                .spawn();
+            let child = std::process::Command::new("/proc/self/exe").arg("--exhaust-memory").spawn();
             match child.and_then(|mut child| child.wait()) {
                 Ok(status) if !status.success() => service.counters.child_killed(),
                 Ok(_) => {}
@@ -223,9 +197,7 @@ fn reply(endpoint: Endpoint, row: &str, body: &[u8]) -> Reply {
     match endpoint {
         Endpoint::JsonOut => Reply::Now(documents::greeting()),
         Endpoint::JsonIn => Reply::Now(documents::derived(body)),
-        Endpoint::RowRead | Endpoint::RowUpdate => {
-            query(endpoint, row, body).map_or_else(Reply::Now, Reply::Query)
-        }
+        Endpoint::RowRead | Endpoint::RowUpdate => query(endpoint, row, body).map_or_else(Reply::Now, Reply::Query),
         Endpoint::Plaintext | Endpoint::Health | Endpoint::Truth | Endpoint::Other => {
             Reply::Now(Answer::text("Hello, World!"))
         }
@@ -234,14 +206,11 @@ fn reply(endpoint: Endpoint, row: &str, body: &[u8]) -> Reply {
 
 fn query(endpoint: Endpoint, row: &str, body: &[u8]) -> Result<Query, Answer> {
     let refused = |reason| Answer::failure(Status::BadRequest, reason);
-    let id = row
-        .parse()
-        .map_err(|_| refused("failed to read the row's id"))?;
+    let id = row.parse().map_err(|_| refused("failed to read the row's id"))?;
     if endpoint == Endpoint::RowRead {
         return Ok(Query::Read(id));
     }
-    let Change { title, body } =
-        Change::read(body).map_err(|_| refused("failed to read the change"))?;
+    let Change { title, body } = Change::read(body).map_err(|_| refused("failed to read the change"))?;
     Ok(Query::Update { id, title, body })
 }
 
@@ -251,8 +220,6 @@ pub fn answer_of(outcome: &Outcome) -> Answer {
         Outcome::Row(row) => Answer::json(row),
         Outcome::Missing => Answer::failure(Status::NotFound, "failed to find this row"),
         Outcome::Refused(reason) => Answer::failure(Status::Error, reason),
-        Outcome::Unavailable => {
-            Answer::failure(Status::Unavailable, "failed to reach the database")
-        }
+        Outcome::Unavailable => Answer::failure(Status::Unavailable, "failed to reach the database"),
     }
 }

@@ -16,11 +16,7 @@ pub struct Stall {
 impl Stall {
     /// Stalls counted from `start`; none when either length or period is zero.
     pub fn new(start: u64, length: u64, period: u64) -> Option<Self> {
-        (length > 0 && period > 0).then_some(Self {
-            start,
-            length,
-            period,
-        })
+        (length > 0 && period > 0).then_some(Self { start, length, period })
     }
 
     /// Sleeps until the stall that holds now has ended. A stall as long as its period never ends.

@@ -17,10 +17,7 @@ struct Place<T> {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self {
-            places: Vec::new(),
-            free: Vec::new(),
-        }
+        Self { places: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -28,27 +25,18 @@ impl<T> Table<T> {
     /// Puts a value in a free place.
     pub fn insert(&mut self, value: T) -> ConnectionToken {
         let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place {
-                generation: 0,
-                value: None,
-            });
+            self.places.push(Place { generation: 0, value: None });
             (self.places.len() - 1) as u32
         });
         let entry = &mut self.places[place as usize];
         entry.value = Some(value);
-        ConnectionToken {
-            place,
-            generation: entry.generation,
-        }
+        ConnectionToken { place, generation: entry.generation }
     }
 
     /// The value that got this token, while it is there.
     pub fn get(&mut self, token: ConnectionToken) -> Option<&mut T> {
         let entry = self.places.get_mut(token.place as usize)?;
-        entry
-            .value
-            .as_mut()
-            .filter(|_| entry.generation == token.generation)
+        entry.value.as_mut().filter(|_| entry.generation == token.generation)
     }
 
     /// Drops the value that got this token.

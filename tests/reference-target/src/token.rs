@@ -43,10 +43,7 @@ impl Token {
             0 => Some(Self::Listener),
             1 => Some(Self::Inbox),
             2 => Some(Self::Session(place)),
-            3 => Some(Self::Connection(ConnectionToken {
-                place,
-                generation: (bits >> 32) as u16,
-            })),
+            3 => Some(Self::Connection(ConnectionToken { place, generation: (bits >> 32) as u16 })),
             _ => None,
         }
     }
@@ -58,15 +55,10 @@ mod tests {
 
     #[test]
     fn tokens_survive_the_kernel() {
-        let connection =
-            |place, generation| Token::Connection(ConnectionToken { place, generation });
-        for token in [
-            Token::Listener,
-            Token::Inbox,
-            Token::Session(7),
-            connection(0, 0),
-            connection(u32::MAX, u16::MAX),
-        ] {
+        let connection = |place, generation| Token::Connection(ConnectionToken { place, generation });
+        for token in
+            [Token::Listener, Token::Inbox, Token::Session(7), connection(0, 0), connection(u32::MAX, u16::MAX)]
+        {
             assert_eq!(Token::decode(token.encode()), Some(token));
         }
         assert_eq!(Token::decode(u64::MAX), None);

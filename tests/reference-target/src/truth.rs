@@ -101,21 +101,10 @@ struct Truth<'a> {
 /// Answers `GET /truth`.
 pub fn answer(service: &Service) -> Answer {
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    let Counters {
-        requests,
-        measured,
-        planned_errors,
-        not_ready,
-        malformed,
-        burnt_ns,
-        connections,
-        children_killed,
-    } = &service.counters;
+    let Counters { requests, measured, planned_errors, not_ready, malformed, burnt_ns, connections, children_killed } =
+        &service.counters;
     let listening = service.start.listening;
-    let ready = service
-        .readiness
-        .since()
-        .map(|since| listening.after(since - listening.monotonic_ns));
+    let ready = service.readiness.since().map(|since| listening.after(since - listening.monotonic_ns));
     Answer::json(&Truth {
         process_id: std::process::id(),
         process_cpu_ns: clock::process_cpu(),
@@ -124,10 +113,7 @@ pub fn answer(service: &Service) -> Answer {
         main_entered: service.start.main_entered,
         listening,
         ready,
-        requests: Endpoint::ALL
-            .into_iter()
-            .map(|it| (it.name(), count(&requests[it as usize])))
-            .collect(),
+        requests: Endpoint::ALL.into_iter().map(|it| (it.name(), count(&requests[it as usize]))).collect(),
         measured_requests: count(measured),
         planned_errors: count(planned_errors),
         not_ready: count(not_ready),

@@ -44,18 +44,9 @@ pub struct Worker {
 
 impl Worker {
     /// Worker number `index`, with the listener if it is the first.
-    pub fn new(
-        service: Arc<Service>,
-        index: usize,
-        listener: Option<TcpListener>,
-    ) -> rustix::io::Result<Self> {
+    pub fn new(service: Arc<Service>, index: usize, listener: Option<TcpListener>) -> rustix::io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(
-            &epoll,
-            &service.inboxes[index],
-            data(Token::Inbox),
-            EventFlags::IN,
-        )?;
+        epoll::add(&epoll, &service.inboxes[index], data(Token::Inbox), EventFlags::IN)?;
         if let Some(listener) = &listener {
             epoll::add(&epoll, listener, data(Token::Listener), EventFlags::IN)?;
         }
@@ -153,14 +144,7 @@ impl Worker {
             return;
         };
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        if epoll::add(
-            &self.epoll,
-            &connection.socket,
-            data(Token::Connection(token)),
-            flags,
-        )
-        .is_err()
-        {
+        if epoll::add(&self.epoll, &connection.socket, data(Token::Connection(token)), flags).is_err() {
             self.connections.remove(token);
         }
     }
@@ -169,14 +153,11 @@ impl Worker {
         let place = self.pool.next_place();
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         let token = data(Token::Session(place as u32));
-        let watched = rustix::io::ioctl_fionbio(&stream, true)
-            .and_then(|()| epoll::add(&self.epoll, &stream, token, flags));
+        let watched =
+            rustix::io::ioctl_fionbio(&stream, true).and_then(|()| epoll::add(&self.epoll, &stream, token, flags));
         let progress = match watched {
             Ok(()) => self.pool.add(stream),
-            Err(_) => pool::Progress {
-                broken: 1,
-                ..pool::Progress::default()
-            },
+            Err(_) => pool::Progress { broken: 1, ..pool::Progress::default() },
         };
         self.settle(progress);
     }
@@ -194,12 +175,7 @@ impl Worker {
                 continue;
             };
             if let Some(Owed { form, difference }) = connection.owed.take() {
-                answer::write(
-                    &mut connection.unsent,
-                    &answer_of(&outcome),
-                    form,
-                    difference,
-                );
+                answer::write(&mut connection.unsent, &answer_of(&outcome), form, difference);
                 self.answered.push(token);
             }
         }
@@ -229,10 +205,7 @@ impl Worker {
 
     /// Closes a connection, and with it the process when its last answer went there.
     fn close(&mut self, token: ConnectionToken) {
-        let is_last = self
-            .connections
-            .get(token)
-            .is_some_and(|connection| connection.last);
+        let is_last = self.connections.get(token).is_some_and(|connection| connection.last);
         self.connections.remove(token);
         if is_last {
             std::process::exit(EXIT_CODE_OF_KNOB);
@@ -261,44 +234,27 @@ impl Worker {
 
     /// Serves the first request in `bytes`; how many bytes it took, `None` when none can be served now.
     fn serve_one(&mut self, token: ConnectionToken, bytes: &[u8]) -> Option<usize> {
-        let connection = self
-            .connections
-            .get(token)
-            .filter(|connection| connection.may_serve())?;
+        let connection = self.connections.get(token).filter(|connection| connection.may_serve())?;
         let (request, length) = match request::read(bytes) {
             Ok(Progress::Complete(request, length)) => (request, length),
             Ok(Progress::Partial(expects_continue)) => {
                 if expects_continue && !connection.continued {
                     connection.continued = true;
-                    connection
-                        .unsent
-                        .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+                    connection.unsent.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
                 }
                 return None;
             }
             Err(error) => {
                 self.service.counters.malformed();
                 connection.closing = true;
-                let form = Form {
-                    head: false,
-                    is_old: false,
-                    keep_alive: false,
-                };
+                let form = Form { head: false, is_old: false, keep_alive: false };
                 answer::write(&mut connection.unsent, &refusal(error), form, None);
                 return Some(bytes.len());
             }
         };
         self.stall();
-        let Handled {
-            reply,
-            difference,
-            last,
-        } = self.service.handle(&request, &mut self.burner);
-        let form = Form {
-            head: request.method == "HEAD",
-            is_old: request.is_old,
-            keep_alive: request.keep_alive,
-        };
+        let Handled { reply, difference, last } = self.service.handle(&request, &mut self.burner);
+        let form = Form { head: request.method == "HEAD", is_old: request.is_old, keep_alive: request.keep_alive };
         let connection = self.connections.get(token)?;
         connection.continued = false;
         connection.closing |= !form.keep_alive || last;

@@ -5,13 +5,10 @@ pub mod records;
 
 use std::collections::BTreeMap;
 
-use gaugeblock_crds::{
-    BenchmarkPoolSpec, BenchmarkRunSpec, BenchmarkRunStatus, condition::ConditionType,
-};
+use gaugeblock_crds::{BenchmarkPoolSpec, BenchmarkRunSpec, BenchmarkRunStatus, condition::ConditionType};
 use gaugeblock_measurement::{Outcome, UnixNanos, plan::Watch};
 use gaugeblock_planner::{
-    Action, Observed, Plan, Role, RunView, Slot, Snapshot, TrialSummary, Unit, UnitKey, UnitState,
-    Waiting,
+    Action, Observed, Plan, Role, RunView, Slot, Snapshot, TrialSummary, Unit, UnitKey, UnitState, Waiting,
     action::{Conclusion, Event, UnitPlan, UnitSpec},
     conclude,
     observed::{Claim, ClusterView, FailureKind, NodeView, Place, Waiter},
@@ -70,14 +67,8 @@ impl World {
     /// A run that has just been applied, on a cluster with one free node.
     pub fn applied(spec: BenchmarkRunSpec) -> Self {
         let labels = BTreeMap::from([("pool".to_owned(), "bench".to_owned())]);
-        let pool: BenchmarkPoolSpec =
-            serde_json::from_value(json!({ "nodeSelector": labels })).unwrap();
-        let node = NodeView {
-            name: "node-b".into(),
-            usable: true,
-            labels,
-            taints: Vec::new(),
-        };
+        let pool: BenchmarkPoolSpec = serde_json::from_value(json!({ "nodeSelector": labels })).unwrap();
+        let node = NodeView { name: "node-b".into(), usable: true, labels, taints: Vec::new() };
         let cluster = ClusterView {
             measuring_image: "gaugeblock:test".into(),
             operator_namespace: "gaugeblock-system".into(),
@@ -108,10 +99,7 @@ impl World {
 
     /// The same run on one machine.
     pub fn local(spec: BenchmarkRunSpec) -> Self {
-        Self {
-            cluster: None,
-            ..Self::applied(spec)
-        }
+        Self { cluster: None, ..Self::applied(spec) }
     }
 
     pub fn observed(&self) -> Observed {
@@ -165,10 +153,7 @@ impl World {
             }
             self.time_passes();
         }
-        panic!(
-            "the run never finishes: {:?}\n{:#?}",
-            self.status, self.units
-        );
+        panic!("the run never finishes: {:?}\n{:#?}", self.status, self.units);
     }
 
     pub fn until(&mut self, condition: impl Fn(&Self) -> bool) -> &mut Self {
@@ -189,14 +174,8 @@ impl World {
     pub fn time_passes(&mut self) {
         self.now += SignedDuration::from_secs(1);
         self.units.retain(|_, unit| !unit.deleting);
-        let target_is_there = self
-            .units
-            .values()
-            .any(|unit| unit.key.role == Role::Target);
-        let target_has_ended = self
-            .units
-            .values()
-            .any(|unit| unit.key.role == Role::Target && unit.ended());
+        let target_is_there = self.units.values().any(|unit| unit.key.role == Role::Target);
+        let target_has_ended = self.units.values().any(|unit| unit.key.role == Role::Target && unit.ended());
         for unit in self.units.values_mut() {
             if unit.gated || unit.ended() {
                 continue;
@@ -207,9 +186,7 @@ impl World {
             }
             unit.state = match (unit.key.role, &unit.state) {
                 (Role::Generator, UnitState::Running { .. }) => UnitState::Succeeded,
-                (Role::Sampler, UnitState::Running { .. })
-                    if !target_is_there || target_has_ended =>
-                {
+                (Role::Sampler, UnitState::Running { .. }) if !target_is_there || target_has_ended => {
                     UnitState::Succeeded
                 }
                 _ => {
@@ -226,11 +203,7 @@ impl World {
 
     /// Somebody deletes a pod.
     pub fn somebody_deletes(&mut self, role: Role) {
-        let unit = self
-            .units
-            .values_mut()
-            .find(|unit| unit.key.role == role)
-            .expect("such a unit");
+        let unit = self.units.values_mut().find(|unit| unit.key.role == role).expect("such a unit");
         unit.deleting = true;
     }
 
@@ -262,10 +235,7 @@ impl World {
             Action::KeepLog { name, .. } => self.logs_kept.push(name),
             Action::WriteResult => self.result = true,
             Action::Unclaim => {
-                assert!(
-                    self.units.is_empty(),
-                    "a node is given back while units are left on it"
-                );
+                assert!(self.units.is_empty(), "a node is given back while units are left on it");
                 if let Some(cluster) = &mut self.cluster {
                     cluster.claims.retain(|claim| claim.holder != self.uid);
                 }
@@ -275,28 +245,15 @@ impl World {
     }
 
     fn create(&mut self, spec: UnitSpec) {
-        let others = self
-            .units
-            .values()
-            .find(|unit| unit.key.slot != spec.key.slot);
-        assert!(
-            others.is_none(),
-            "two trials at once: {:?} beside {others:?}",
-            spec.key
-        );
+        let others = self.units.values().find(|unit| unit.key.slot != spec.key.slot);
+        assert!(others.is_none(), "two trials at once: {:?} beside {others:?}", spec.key);
         self.created.push(spec.key);
-        let gated = matches!(
-            spec.plan,
-            UnitPlan::Target { .. } | UnitPlan::Generator { .. }
-        );
+        let gated = matches!(spec.plan, UnitPlan::Target { .. } | UnitPlan::Generator { .. });
         let uid = format!("uid-{}-{}", spec.name, self.created.len());
         let now = self.now;
         self.units.entry(spec.name.clone()).or_insert_with(|| Unit {
             key: spec.key,
-            watch: Watch::Pod {
-                name: "target".into(),
-                uid: uid.clone(),
-            },
+            watch: Watch::Pod { name: "target".into(), uid: uid.clone() },
             uid,
             name: spec.name,
             gated,
@@ -313,24 +270,14 @@ impl World {
     }
 
     fn store(&mut self, conclusion: &Conclusion) {
-        if self
-            .trials
-            .iter()
-            .any(|trial| trial.slot == conclusion.slot)
-        {
+        if self.trials.iter().any(|trial| trial.slot == conclusion.slot) {
             return;
         }
         let snapshot = self.snapshot.as_ref().expect("a snapshot");
         let cost = (self.cost)(conclusion.slot);
         let id = conclusion.slot.trial_id(snapshot);
-        let generator = conclusion
-            .generator
-            .as_ref()
-            .map(|_| Ok(records::generator(&id)));
-        let sampler = conclusion
-            .sampler
-            .as_ref()
-            .map(|_| Ok(records::sampler(&id, cost)));
+        let generator = conclusion.generator.as_ref().map(|_| Ok(records::generator(&id)));
+        let sampler = conclusion.sampler.as_ref().map(|_| Ok(records::sampler(&id, cost)));
         let now = UnixNanos(self.now.as_nanosecond() as i64);
         let (record, summary) = conclude(snapshot, conclusion, generator, sampler, now);
         assert_eq!(record.outcome, summary.outcome);
@@ -338,12 +285,8 @@ impl World {
     }
 
     pub fn complete_trials(&self) -> Vec<Slot> {
-        let mut slots: Vec<Slot> = self
-            .trials
-            .iter()
-            .filter(|trial| trial.outcome == Outcome::Complete)
-            .map(|trial| trial.slot)
-            .collect();
+        let mut slots: Vec<Slot> =
+            self.trials.iter().filter(|trial| trial.outcome == Outcome::Complete).map(|trial| trial.slot).collect();
         slots.sort();
         slots
     }
@@ -351,18 +294,10 @@ impl World {
 
 /// A failed state.
 pub fn failed(kind: FailureKind, exit_code: i32, message: &str) -> UnitState {
-    UnitState::Failed {
-        kind,
-        exit_code: Some(exit_code),
-        message: message.to_owned(),
-    }
+    UnitState::Failed { kind, exit_code: Some(exit_code), message: message.to_owned() }
 }
 
 /// Another run that waits for the same pool.
 pub fn waiter(uid: &str, priority: i32, created: &str) -> Waiter {
-    Waiter {
-        uid: uid.to_owned(),
-        priority,
-        created: created.parse().unwrap(),
-    }
+    Waiter { uid: uid.to_owned(), priority, created: created.parse().unwrap() }
 }

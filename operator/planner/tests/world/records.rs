@@ -19,10 +19,7 @@ fn at(seconds: i64) -> UnixNanos {
 }
 
 fn span(start: i64, end: i64) -> Span {
-    Span {
-        start: at(start),
-        end: at(end),
-    }
+    Span { start: at(start), end: at(end) }
 }
 
 /// A noise of some tenths of a per cent that depends on block and arm alone.
@@ -46,11 +43,7 @@ pub fn generator(id: &TrialId) -> GeneratorRecord {
     let scenario = ScenarioRecord {
         name: "json".into(),
         scenario_hash: "1234".into(),
-        offered: Offered::Open {
-            rate: 500.0,
-            connections: 32,
-            arrivals: Arrivals::Constant,
-        },
+        offered: Offered::Open { rate: 500.0, connections: 32, arrivals: Arrivals::Constant },
         warm_up: span(3, 6),
         window: span(6, 10),
         drained: span(10, 10),
@@ -62,10 +55,7 @@ pub fn generator(id: &TrialId) -> GeneratorRecord {
         mean_in_flight: 0.5,
         generator_cpu_seconds: vec![0.4],
         steady: None,
-        limit: Limit {
-            by: LimitedBy::Unknown,
-            evidence: Vec::new(),
-        },
+        limit: Limit { by: LimitedBy::Unknown, evidence: Vec::new() },
         settled: Vec::new(),
         dependency_counters: BTreeMap::new(),
         timeline: Vec::new(),
@@ -79,10 +69,7 @@ pub fn generator(id: &TrialId) -> GeneratorRecord {
         cpus_allowed: "0".into(),
         started: at(0),
         ended: at(13),
-        ready: Some(Ready {
-            at: at(1),
-            attempts: 3,
-        }),
+        ready: Some(Ready { at: at(1), attempts: 3 }),
         idle_before: Some(span(1, 3)),
         scenarios: vec![scenario],
         idle_after: Some(span(11, 13)),
@@ -99,20 +86,11 @@ pub fn sampler(id: &TrialId, cost: f64) -> SamplerRecord {
         name: "target".into(),
         target: true,
         at: (0..samples).map(tenth).collect(),
-        cpu: (0..samples)
-            .map(|i| (busy(i) * cost * noise(id) * REQUESTS as f64 * 1e9) as u64)
-            .collect(),
-        anonymous: (0..samples)
-            .map(|_| (20.0 * 1_048_576.0 * noise(id)) as u64)
-            .collect(),
+        cpu: (0..samples).map(|i| (busy(i) * cost * noise(id) * REQUESTS as f64 * 1e9) as u64).collect(),
+        anonymous: (0..samples).map(|_| (20.0 * 1_048_576.0 * noise(id)) as u64).collect(),
         ..ContainerSeries::default()
     };
-    let proof = Exclusivity {
-        at: at(5),
-        target_cpus: "1".into(),
-        exclusive: true,
-        ..Exclusivity::default()
-    };
+    let proof = Exclusivity { at: at(5), target_cpus: "1".into(), exclusive: true, ..Exclusivity::default() };
     SamplerRecord {
         version: RECORD_VERSION,
         program: Program::default(),

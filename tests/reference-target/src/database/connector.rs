@@ -48,7 +48,5 @@ fn open_one(service: &Service, settings: &Settings, worker: usize) {
 }
 
 fn with_source(error: &dyn std::error::Error) -> String {
-    error
-        .source()
-        .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
+    error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
 }

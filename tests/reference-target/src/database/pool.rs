@@ -59,21 +59,12 @@ pub struct Progress {
 impl Pool {
     /// The place that the next session will take.
     pub fn next_place(&self) -> usize {
-        self.sessions
-            .iter()
-            .position(Option::is_none)
-            .unwrap_or(self.sessions.len())
+        self.sessions.iter().position(Option::is_none).unwrap_or(self.sessions.len())
     }
 
     /// Takes in an open session whose stream does not block.
     pub fn add(&mut self, stream: File) -> Progress {
-        let session = Session {
-            stream,
-            input: BytesMut::new(),
-            output: BytesMut::new(),
-            asker: None,
-            outcome: None,
-        };
+        let session = Session { stream, input: BytesMut::new(), output: BytesMut::new(), asker: None, outcome: None };
         let place = self.next_place();
         if place == self.sessions.len() {
             self.sessions.push(Some(session));
@@ -87,10 +78,7 @@ impl Pool {
     /// Asks `query` for `asker`, at once or when a session is free; unavailable when there is none at all.
     pub fn ask(&mut self, asker: ConnectionToken, query: Query) -> Progress {
         if self.sessions.iter().all(Option::is_none) {
-            return Progress {
-                ended: vec![(asker, Outcome::Unavailable)],
-                broken: 0,
-            };
+            return Progress { ended: vec![(asker, Outcome::Unavailable)], broken: 0 };
         }
         self.waiting.push_back(Job { asker, query });
         self.dispatch()
@@ -129,10 +117,7 @@ impl Pool {
                 continue;
             };
             session.asker = Some(job.asker);
-            let sent = job
-                .query
-                .write(&mut session.output)
-                .and_then(|()| session.flush());
+            let sent = job.query.write(&mut session.output).and_then(|()| session.flush());
             if sent.is_err() {
                 self.drop_session(place, &mut progress);
             }
@@ -144,17 +129,10 @@ impl Pool {
     fn drop_session(&mut self, place: usize, progress: &mut Progress) {
         progress.broken += 1;
         self.idle.retain(|&idle| idle != place);
-        let asker = self.sessions[place]
-            .take()
-            .and_then(|session| session.asker);
-        progress
-            .ended
-            .extend(asker.map(|asker| (asker, Outcome::Unavailable)));
+        let asker = self.sessions[place].take().and_then(|session| session.asker);
+        progress.ended.extend(asker.map(|asker| (asker, Outcome::Unavailable)));
         if self.sessions.iter().all(Option::is_none) {
-            let waiting = self
-                .waiting
-                .drain(..)
-                .map(|job| (job.asker, Outcome::Unavailable));
+            let waiting = self.waiting.drain(..).map(|job| (job.asker, Outcome::Unavailable));
             progress.ended.extend(waiting);
         }
     }

@@ -47,11 +47,7 @@ impl Query {
         match self {
             Self::Read(id) => bind("read", &[Some(&id.to_string())], out)?,
             Self::Update { id, title, body } => {
-                bind(
-                    "update",
-                    &[Some(&id.to_string()), title.as_deref(), body.as_deref()],
-                    out,
-                )?;
+                bind("update", &[Some(&id.to_string()), title.as_deref(), body.as_deref()], out)?;
             }
         }
         frontend::execute("", 0, out)?;
@@ -68,28 +64,19 @@ fn bind(statement: &str, values: &[Option<&str>], out: &mut BytesMut) -> std::io
         out.extend_from_slice(text.as_bytes());
         Ok(IsNull::No)
     };
-    frontend::bind("", statement, [], values.iter().copied(), write, [], out).map_err(|error| {
-        match error {
-            BindError::Serialization(error) => error,
-            BindError::Conversion(error) => std::io::Error::other(error),
-        }
+    frontend::bind("", statement, [], values.iter().copied(), write, [], out).map_err(|error| match error {
+        BindError::Serialization(error) => error,
+        BindError::Conversion(error) => std::io::Error::other(error),
     })
 }
 
 impl Row {
     /// Reads a row's three columns; `None` when they are something else.
     pub fn read(message: &DataRowBody) -> Option<Self> {
-        let mut columns = message
-            .ranges()
-            .map(|range| Ok(range.map(|range| &message.buffer()[range])));
+        let mut columns = message.ranges().map(|range| Ok(range.map(|range| &message.buffer()[range])));
         let mut next = || columns.next().ok().flatten();
-        let text =
-            |column: Option<&[u8]>| column.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let text = |column: Option<&[u8]>| column.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         let id = std::str::from_utf8(next()??).ok()?.parse().ok()?;
-        Some(Self {
-            id,
-            title: text(next()?),
-            body: text(next()?),
-        })
+        Some(Self { id, title: text(next()?), body: text(next()?) })
     }
 }

@@ -31,9 +31,7 @@ pub enum SessionError {
     #[error("failed to talk to the database")]
     Talk(#[from] std::io::Error),
     /// The server asks for a proof that this service does not know.
-    #[error(
-        "failed to authenticate: the server asks for a method other than password, md5 and SCRAM-SHA-256"
-    )]
+    #[error("failed to authenticate: the server asks for a method other than password, md5 and SCRAM-SHA-256")]
     Method,
     /// The server said no.
     #[error("failed to open the session: {0}")]
@@ -42,10 +40,7 @@ pub enum SessionError {
 
 /// Opens a session whose statements are prepared, ready for a query.
 pub fn open(settings: &Settings) -> Result<File, SessionError> {
-    let mut session = Opening {
-        stream: connect(settings)?,
-        input: BytesMut::new(),
-    };
+    let mut session = Opening { stream: connect(settings)?, input: BytesMut::new() };
     let parameters = [
         ("user", settings.user.as_str()),
         ("database", &settings.database),
@@ -70,22 +65,16 @@ fn connect(settings: &Settings) -> Result<File, SessionError> {
     if settings.host.starts_with('/') {
         let path = format!("{}/.s.PGSQL.{}", settings.host, settings.port);
         let stream = UnixStream::connect(path).map_err(SessionError::Connect)?;
-        stream
-            .set_read_timeout(Some(ANSWER_TIMEOUT))
-            .map_err(SessionError::Connect)?;
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT)).map_err(SessionError::Connect)?;
         return Ok(File::from(OwnedFd::from(stream)));
     }
-    let addresses = (settings.host.as_str(), settings.port)
-        .to_socket_addrs()
-        .map_err(SessionError::Connect)?;
+    let addresses = (settings.host.as_str(), settings.port).to_socket_addrs().map_err(SessionError::Connect)?;
     let mut last = std::io::Error::from(std::io::ErrorKind::NotFound);
     for address in addresses {
         match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
             Ok(stream) => {
                 stream.set_nodelay(true).map_err(SessionError::Connect)?;
-                stream
-                    .set_read_timeout(Some(ANSWER_TIMEOUT))
-                    .map_err(SessionError::Connect)?;
+                stream.set_read_timeout(Some(ANSWER_TIMEOUT)).map_err(SessionError::Connect)?;
                 return Ok(File::from(OwnedFd::from(stream)));
             }
             Err(error) => last = error,
@@ -101,10 +90,7 @@ struct Opening {
 }
 
 impl Opening {
-    fn send(
-        &mut self,
-        write: impl FnOnce(&mut BytesMut) -> std::io::Result<()>,
-    ) -> Result<(), SessionError> {
+    fn send(&mut self, write: impl FnOnce(&mut BytesMut) -> std::io::Result<()>) -> Result<(), SessionError> {
         let mut out = BytesMut::new();
         write(&mut out)?;
         Ok(self.stream.write_all(&out)?)
@@ -148,9 +134,7 @@ impl Opening {
     /// SCRAM-SHA-256 (RFC 7677), which every server that offers SASL without TLS offers.
     fn prove_by_scram(&mut self, password: &[u8]) -> Result<(), SessionError> {
         let mut scram = sasl::ScramSha256::new(password, sasl::ChannelBinding::unsupported());
-        self.send(|out| {
-            frontend::sasl_initial_response(sasl::SCRAM_SHA_256, scram.message(), out)
-        })?;
+        self.send(|out| frontend::sasl_initial_response(sasl::SCRAM_SHA_256, scram.message(), out))?;
         let Message::AuthenticationSaslContinue(body) = self.receive()? else {
             return Err(SessionError::Method);
         };

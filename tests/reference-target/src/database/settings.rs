@@ -36,35 +36,21 @@ impl Settings {
         let Some(host) = variable("PGHOST") else {
             return Ok(None);
         };
-        let port = variable("PGPORT")
-            .map_or(Ok(5432), |port| port.parse())
-            .map_err(|_| SettingsError::Port)?;
+        let port = variable("PGPORT").map_or(Ok(5432), |port| port.parse()).map_err(|_| SettingsError::Port)?;
         let user = variable("PGUSER").unwrap_or_else(|| "postgres".to_owned());
         let database = variable("PGDATABASE").unwrap_or_else(|| user.clone());
-        Ok(Some(Self {
-            host,
-            port,
-            user,
-            password: variable("PGPASSWORD").unwrap_or_default(),
-            database,
-        }))
+        Ok(Some(Self { host, port, user, password: variable("PGPASSWORD").unwrap_or_default(), database }))
     }
 
     fn from_url(url: &str) -> Result<Self, SettingsError> {
-        let rest = url
-            .strip_prefix("postgres://")
-            .or_else(|| url.strip_prefix("postgresql://"));
+        let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
         let rest = rest.ok_or(SettingsError::Url)?;
         let rest = rest.split_once('?').map_or(rest, |(before, _)| before);
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (login, place) = authority
-            .rsplit_once('@')
-            .unwrap_or(("postgres", authority));
+        let (login, place) = authority.rsplit_once('@').unwrap_or(("postgres", authority));
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let (host, port) = match place.rsplit_once(':') {
-            Some((host, port)) if !port.contains(']') => {
-                (host, port.parse().map_err(|_| SettingsError::Port)?)
-            }
+            Some((host, port)) if !port.contains(']') => (host, port.parse().map_err(|_| SettingsError::Port)?),
             _ => (place, 5432),
         };
         let decoded = |text: &str| decoded(text).ok_or(SettingsError::Url);
@@ -73,18 +59,8 @@ impl Settings {
         if host.is_empty() {
             return Err(SettingsError::Url);
         }
-        let database = if database.is_empty() {
-            user.clone()
-        } else {
-            decoded(database)?
-        };
-        Ok(Self {
-            host,
-            port,
-            user,
-            password: decoded(password)?,
-            database,
-        })
+        let database = if database.is_empty() { user.clone() } else { decoded(database)? };
+        Ok(Self { host, port, user, password: decoded(password)?, database })
     }
 }
 
@@ -110,12 +86,7 @@ mod tests {
     use super::*;
 
     fn read(variables: &[(&str, &str)]) -> Result<Option<[String; 5]>, SettingsError> {
-        let find = |name: &str| {
-            variables
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| (*value).to_owned())
-        };
+        let find = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
         let settings = Settings::read(find)?;
         Ok(settings.map(|s| [s.host, s.port.to_string(), s.user, s.password, s.database]))
     }
@@ -132,46 +103,22 @@ mod tests {
 
     #[test]
     fn libpqs_variables_have_libpqs_defaults() {
-        assert_eq!(
-            read(&[("PGHOST", "db")]),
-            Ok(Some(words(["db", "5432", "postgres", "", "postgres"])))
-        );
-        let all = [
-            ("PGHOST", "/run"),
-            ("PGPORT", "6"),
-            ("PGUSER", "u"),
-            ("PGPASSWORD", "p"),
-            ("PGDATABASE", "d"),
-        ];
+        assert_eq!(read(&[("PGHOST", "db")]), Ok(Some(words(["db", "5432", "postgres", "", "postgres"]))));
+        let all = [("PGHOST", "/run"), ("PGPORT", "6"), ("PGUSER", "u"), ("PGPASSWORD", "p"), ("PGDATABASE", "d")];
         assert_eq!(read(&all), Ok(Some(words(["/run", "6", "u", "p", "d"]))));
-        assert_eq!(
-            read(&[("PGHOST", "db"), ("PGPORT", "x")]),
-            Err(SettingsError::Port)
-        );
+        assert_eq!(read(&[("PGHOST", "db"), ("PGPORT", "x")]), Err(SettingsError::Port));
     }
 
     #[test]
     fn a_url_beats_the_variables() {
-        let both = [
-            ("PGHOST", "other"),
-            ("DATABASE_URL", "postgres://u:p%40s@db:6/d?sslmode=disable"),
-        ];
+        let both = [("PGHOST", "other"), ("DATABASE_URL", "postgres://u:p%40s@db:6/d?sslmode=disable")];
         assert_eq!(read(&both), Ok(Some(words(["db", "6", "u", "p@s", "d"]))));
-        assert_eq!(
-            read(&[("DATABASE_URL", "postgresql://u@[::1]/d")]),
-            Ok(Some(words(["::1", "5432", "u", "", "d"])))
-        );
+        assert_eq!(read(&[("DATABASE_URL", "postgresql://u@[::1]/d")]), Ok(Some(words(["::1", "5432", "u", "", "d"]))));
         assert_eq!(
             read(&[("DATABASE_URL", "postgres://db")]),
             Ok(Some(words(["db", "5432", "postgres", "", "postgres"])))
         );
-        assert_eq!(
-            read(&[("DATABASE_URL", "mysql://db")]),
-            Err(SettingsError::Url)
-        );
-        assert_eq!(
-            read(&[("DATABASE_URL", "postgres:///d")]),
-            Err(SettingsError::Url)
-        );
+        assert_eq!(read(&[("DATABASE_URL", "mysql://db")]), Err(SettingsError::Url));
+        assert_eq!(read(&[("DATABASE_URL", "postgres:///d")]), Err(SettingsError::Url));
     }
 }

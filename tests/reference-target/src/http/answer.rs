@@ -53,35 +53,21 @@ pub struct Answer {
 impl Answer {
     /// Plain text under 200.
     pub fn text(body: &'static str) -> Self {
-        Self {
-            status: Status::Ok,
-            media: "text/plain",
-            body: Cow::Borrowed(body.as_bytes()),
-        }
+        Self { status: Status::Ok, media: "text/plain", body: Cow::Borrowed(body.as_bytes()) }
     }
 
     /// A JSON document under 200; 500 when it cannot be written.
     pub fn json(document: &impl serde::Serialize) -> Self {
         match serde_json::to_vec(document) {
-            Ok(body) => Self {
-                status: Status::Ok,
-                media: "application/json",
-                body: Cow::Owned(body),
-            },
+            Ok(body) => Self { status: Status::Ok, media: "application/json", body: Cow::Owned(body) },
             Err(_) => Self::failure(Status::Error, "failed to write the document"),
         }
     }
 
     /// An error with its reason as JSON.
     pub fn failure(status: Status, reason: &str) -> Self {
-        let body = serde_json::json!({ "error": reason })
-            .to_string()
-            .into_bytes();
-        Self {
-            status,
-            media: "application/json",
-            body: Cow::Owned(body),
-        }
+        let body = serde_json::json!({ "error": reason }).to_string().into_bytes();
+        Self { status, media: "application/json", body: Cow::Owned(body) }
     }
 }
 
@@ -99,11 +85,7 @@ pub struct Form {
 /// Appends the answer to `out`; with a `difference`, the byte of the body at that offset (modulo its length)
 /// has its lowest bit flipped.
 pub fn write(out: &mut Vec<u8>, answer: &Answer, form: Form, difference: Option<usize>) {
-    let Answer {
-        status,
-        media,
-        body,
-    } = answer;
+    let Answer { status, media, body } = answer;
     let _infallible = write!(
         out,
         "HTTP/1.1 {}\r\nServer: gaugeblock-reference-target\r\nContent-Type: {media}\r\nContent-Length: {}\r\n",
@@ -132,11 +114,7 @@ pub fn write(out: &mut Vec<u8>, answer: &Answer, form: Form, difference: Option<
 mod tests {
     use super::*;
 
-    const STAY: Form = Form {
-        head: false,
-        is_old: false,
-        keep_alive: true,
-    };
+    const STAY: Form = Form { head: false, is_old: false, keep_alive: true };
 
     fn written(form: Form, difference: Option<usize>) -> String {
         let mut out = Vec::new();
@@ -153,10 +131,7 @@ mod tests {
 
     #[test]
     fn a_head_request_gets_the_same_head_alone() {
-        assert_eq!(
-            written(Form { head: true, ..STAY }, Some(0)) + "Hello",
-            written(STAY, None)
-        );
+        assert_eq!(written(Form { head: true, ..STAY }, Some(0)) + "Hello", written(STAY, None));
     }
 
     #[test]

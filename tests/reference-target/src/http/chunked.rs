@@ -49,11 +49,7 @@ fn end_of_trailers(bytes: &[u8]) -> Result<Option<usize>, Malformed> {
 
 /// The first line without its end.
 fn line(bytes: &[u8]) -> Result<Option<&[u8]>, Malformed> {
-    match bytes
-        .windows(2)
-        .take(LONGEST_LINE)
-        .position(|pair| pair == b"\r\n")
-    {
+    match bytes.windows(2).take(LONGEST_LINE).position(|pair| pair == b"\r\n") {
         Some(end) => Ok(Some(&bytes[..end])),
         None if bytes.len() > LONGEST_LINE => Err(Malformed::Syntax),
         None => Ok(None),
@@ -62,11 +58,7 @@ fn line(bytes: &[u8]) -> Result<Option<&[u8]>, Malformed> {
 
 /// A chunk's size in hexadecimal; extensions are ignored.
 fn size(line: &[u8]) -> Result<usize, Malformed> {
-    let digits = line
-        .split(|&byte| byte == b';')
-        .next()
-        .unwrap_or_default()
-        .trim_ascii();
+    let digits = line.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
     if digits.is_empty() || digits.len() > 8 {
         return Err(Malformed::Syntax);
     }
@@ -99,11 +91,7 @@ mod tests {
     #[test]
     fn what_is_no_chunk_is_refused() {
         for body in ["x\r\n", "\r\n", "-1\r\n", "2\r\nabcd", "FFFFFFFFF\r\n"] {
-            assert_eq!(
-                read(body.as_bytes(), 100).unwrap_err(),
-                Malformed::Syntax,
-                "{body:?}"
-            );
+            assert_eq!(read(body.as_bytes(), 100).unwrap_err(), Malformed::Syntax, "{body:?}");
         }
         assert_eq!(read(b"65\r\n", 100).unwrap_err(), Malformed::TooLarge);
     }

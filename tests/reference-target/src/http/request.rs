@@ -75,23 +75,12 @@ pub fn read(bytes: &[u8]) -> Result<Progress<'_>, Malformed> {
         Body::Chunked => match chunked::read(after, LARGEST_BODY)? {
             Some((body, taken)) => (Cow::Owned(body), taken),
             None => {
-                return Ok(Progress::Partial(
-                    framing.expects_continue && after.is_empty(),
-                ));
+                return Ok(Progress::Partial(framing.expects_continue && after.is_empty()));
             }
         },
     };
     let keep_alive = framing.keep_alive;
-    Ok(Progress::Complete(
-        Request {
-            method,
-            target,
-            body,
-            is_old: version == 0,
-            keep_alive,
-        },
-        head_length + taken,
-    ))
+    Ok(Progress::Complete(Request { method, target, body, is_old: version == 0, keep_alive }, head_length + taken))
 }
 
 enum Body {
@@ -107,25 +96,14 @@ struct Framing {
 
 /// What the header fields say about body and connection (RFC 9112, sections 6 and 9.3).
 fn framing(fields: &[httparse::Header<'_>], version: u8) -> Result<Framing, Malformed> {
-    let mut framing = Framing {
-        body: Body::Length(0),
-        keep_alive: version == 1,
-        expects_continue: false,
-    };
+    let mut framing = Framing { body: Body::Length(0), keep_alive: version == 1, expects_continue: false };
     let mut length = None;
     for field in fields {
         let value = field.value.trim_ascii();
         if field.name.eq_ignore_ascii_case("content-length") {
-            let number = std::str::from_utf8(value)
-                .ok()
-                .filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
-            let number: usize = number
-                .and_then(|text| text.parse().ok())
-                .ok_or(Malformed::Syntax)?;
-            if length
-                .replace(number)
-                .is_some_and(|earlier| earlier != number)
-            {
+            let number = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+            let number: usize = number.and_then(|text| text.parse().ok()).ok_or(Malformed::Syntax)?;
+            if length.replace(number).is_some_and(|earlier| earlier != number) {
                 return Err(Malformed::Syntax);
             }
         } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
@@ -172,10 +150,7 @@ mod tests {
     fn pipelined_requests_are_taken_one_by_one() {
         let text = "GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\n\r\n";
         let (first, taken) = request(text);
-        assert_eq!(
-            (first.method, first.target, first.keep_alive),
-            ("GET", "/a", true)
-        );
+        assert_eq!((first.method, first.target, first.keep_alive), ("GET", "/a", true));
         assert_eq!(request(&text[taken..]).0.target, "/b");
     }
 
@@ -190,28 +165,16 @@ mod tests {
 
     #[test]
     fn the_connection_stays_unless_told_otherwise() {
-        assert!(
-            !request("GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
-                .0
-                .keep_alive
-        );
+        assert!(!request("GET / HTTP/1.1\r\nConnection: close\r\n\r\n").0.keep_alive);
         assert!(!request("GET / HTTP/1.0\r\n\r\n").0.keep_alive);
-        assert!(
-            request("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
-                .0
-                .keep_alive
-        );
+        assert!(request("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n").0.keep_alive);
     }
 
     #[test]
     fn a_request_cut_anywhere_waits_for_more() {
         let text = "POST /json HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
         for end in 0..text.len() {
-            assert_eq!(
-                read(&text.as_bytes()[..end]),
-                Ok(Progress::Partial(false)),
-                "cut at {end}"
-            );
+            assert_eq!(read(&text.as_bytes()[..end]), Ok(Progress::Partial(false)), "cut at {end}");
         }
         let expecting = "POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
         assert_eq!(read(expecting.as_bytes()), Ok(Progress::Partial(true)));
@@ -221,26 +184,11 @@ mod tests {
     fn what_cannot_be_framed_is_refused() {
         for (text, why) in [
             ("\x16\x03\x01\x02", Malformed::Syntax),
-            (
-                "POST / HTTP/1.1\r\nContent-Length: +2\r\n\r\n",
-                Malformed::Syntax,
-            ),
-            (
-                "POST / HTTP/1.1\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n",
-                Malformed::Syntax,
-            ),
-            (
-                "POST / HTTP/1.1\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n",
-                Malformed::Syntax,
-            ),
-            (
-                "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
-                Malformed::Syntax,
-            ),
-            (
-                "POST / HTTP/1.1\r\nContent-Length: 2000000\r\n\r\n",
-                Malformed::TooLarge,
-            ),
+            ("POST / HTTP/1.1\r\nContent-Length: +2\r\n\r\n", Malformed::Syntax),
+            ("POST / HTTP/1.1\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n", Malformed::Syntax),
+            ("POST / HTTP/1.1\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", Malformed::Syntax),
+            ("POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", Malformed::Syntax),
+            ("POST / HTTP/1.1\r\nContent-Length: 2000000\r\n\r\n", Malformed::TooLarge),
         ] {
             assert_eq!(read(text.as_bytes()), Err(why), "{text:?}");
         }

@@ -24,13 +24,8 @@ impl Client {
     pub fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .unwrap();
-        Self {
-            stream,
-            received: Vec::new(),
-        }
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        Self { stream, received: Vec::new() }
     }
 
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
@@ -53,10 +48,7 @@ impl Client {
     }
 
     pub fn post(&mut self, path: &str, body: &str) -> Response {
-        self.send(format!(
-            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        ));
+        self.send(format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
         self.receive()
     }
 
@@ -79,11 +71,7 @@ impl Client {
 
     fn receive_or_end(&mut self, has_body: bool) -> Option<Response> {
         loop {
-            if let Some(end) = self
-                .received
-                .windows(4)
-                .position(|four| four == b"\r\n\r\n")
-            {
+            if let Some(end) = self.received.windows(4).position(|four| four == b"\r\n\r\n") {
                 let head = String::from_utf8(self.received[..end].to_vec()).unwrap();
                 let length = if has_body { content_length(&head) } else { 0 };
                 if self.received.len() >= end + 4 + length {
@@ -116,8 +104,6 @@ impl Response {
 }
 
 fn content_length(head: &str) -> usize {
-    let length = head
-        .lines()
-        .find_map(|line| line.strip_prefix("Content-Length: "));
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
     length.map_or(0, |length| length.parse().unwrap())
 }

@@ -10,21 +10,10 @@ fn plaintext_and_json_answer() {
     let mut client = target.client();
     let plain = client.get("/plaintext");
     assert_eq!((plain.status, plain.text()), (200, "Hello, World!"));
-    assert!(
-        plain.head.contains("Content-Type: text/plain"),
-        "{}",
-        plain.head
-    );
+    assert!(plain.head.contains("Content-Type: text/plain"), "{}", plain.head);
     let document = client.get("/json");
-    assert_eq!(
-        (document.status, &document.json()["message"]),
-        (200, &json!("Hello, World!"))
-    );
-    assert!(
-        document.head.contains("Content-Type: application/json"),
-        "{}",
-        document.head
-    );
+    assert_eq!((document.status, &document.json()["message"]), (200, &json!("Hello, World!")));
+    assert!(document.head.contains("Content-Type: application/json"), "{}", document.head);
 }
 
 #[test]
@@ -33,20 +22,14 @@ fn json_in_is_parsed_and_answered_however_it_is_framed() {
     let mut client = target.client();
     let by_length = client.post("/json", r#"{"a": [1, 2], "b": "abc"}"#);
     assert_eq!(by_length.status, 200);
-    assert_eq!(
-        by_length.json()["summary"],
-        json!({ "scalars": 3, "sum": 3, "characters": 3 })
-    );
+    assert_eq!(by_length.json()["summary"], json!({ "scalars": 3, "sum": 3, "characters": 3 }));
     client.send("POST /json HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
     client.send("a\r\n{\"a\": [1, \r\n");
     client.send("f\r\n2], \"b\": \"abc\"}\r\n0\r\n\r\n");
     assert_eq!(client.receive(), by_length);
     assert_eq!(client.post("/json", "{").status, 400);
     let large = format!("[{}1]", "1,".repeat(200_000));
-    assert_eq!(
-        client.post("/json", &large).json()["summary"]["sum"],
-        200_001
-    );
+    assert_eq!(client.post("/json", &large).json()["summary"]["sum"], 200_001);
 }
 
 #[test]
@@ -56,11 +39,7 @@ fn what_does_not_exist_is_404_and_a_wrong_method_405() {
     assert_eq!(client.get("/nothing").status, 404);
     let refused = client.post("/plaintext", "");
     assert_eq!(refused.status, 405);
-    assert!(
-        refused.head.contains("\r\nAllow: GET, HEAD"),
-        "{}",
-        refused.head
-    );
+    assert!(refused.head.contains("\r\nAllow: GET, HEAD"), "{}", refused.head);
     assert_eq!(client.get("/plaintext").status, 200, "the connection stays");
 }
 
@@ -90,10 +69,7 @@ fn pipelined_requests_are_answered_in_order() {
 #[test]
 fn connections_close_when_asked() {
     let target = target().start();
-    for request in [
-        "GET /plaintext HTTP/1.1\r\nConnection: close\r\n\r\n",
-        "GET /plaintext HTTP/1.0\r\n\r\n",
-    ] {
+    for request in ["GET /plaintext HTTP/1.1\r\nConnection: close\r\n\r\n", "GET /plaintext HTTP/1.0\r\n\r\n"] {
         let mut client = target.client();
         client.send(request);
         assert!(client.receive().head.ends_with("Connection: close"));
@@ -127,10 +103,7 @@ fn a_body_that_waits_for_100_continue_gets_it() {
 
 #[test]
 fn every_process_gives_the_same_bytes() {
-    let (one, two) = (
-        target().start(),
-        target().flags(&["--workers", "2"]).start(),
-    );
+    let (one, two) = (target().start(), target().flags(&["--workers", "2"]).start());
     let (mut one, mut two) = (one.client(), two.client());
     for path in ["/plaintext", "/json", "/health", "/nothing", "/row?id=x"] {
         assert_eq!(one.get(path), two.get(path), "{path}");

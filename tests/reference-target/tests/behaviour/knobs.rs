@@ -30,10 +30,7 @@ fn monotonic() -> u64 {
 
 #[test]
 fn cpu_per_request_is_burnt_to_three_per_cent() {
-    let (plain, burning) = (
-        target().start(),
-        target().flags(&["--cpu-per-request", "200us"]).start(),
-    );
+    let (plain, burning) = (target().start(), target().flags(&["--cpu-per-request", "200us"]).start());
     let burnt = cpu_of_each(&burning, "/plaintext") - cpu_of_each(&plain, "/plaintext");
     println!("{burnt:.0} ns burnt for 200000");
     assert!((burnt / 200_000.0 - 1.0).abs() < 0.03, "{burnt} ns");
@@ -42,33 +39,17 @@ fn cpu_per_request_is_burnt_to_three_per_cent() {
 
 #[test]
 fn twice_the_cpu_on_one_endpoint_leaves_the_others_alone() {
-    let flags = [
-        "--cpu-per-request",
-        "50us",
-        "--cpu-per-request-endpoint",
-        "GET /json=100us",
-    ];
+    let flags = ["--cpu-per-request", "50us", "--cpu-per-request-endpoint", "GET /json=100us"];
     let target = target().flags(&flags).start();
-    let (plain, json) = (
-        cpu_of_each(&target, "/plaintext"),
-        cpu_of_each(&target, "/json"),
-    );
+    let (plain, json) = (cpu_of_each(&target, "/plaintext"), cpu_of_each(&target, "/json"));
     println!("{plain:.0} and {json:.0} ns for 50000 and 100000");
-    assert!(
-        (json / plain / 2.0 - 1.0).abs() < 0.1,
-        "{plain} and {json} ns"
-    );
-    assert_eq!(
-        target.truth_of("/burnt_cpu_ns"),
-        REQUESTS * (50_000 + 100_000)
-    );
+    assert!((json / plain / 2.0 - 1.0).abs() < 0.1, "{plain} and {json} ns");
+    assert_eq!(target.truth_of("/burnt_cpu_ns"), REQUESTS * (50_000 + 100_000));
 }
 
 #[test]
 fn probes_cost_nothing() {
-    let target = target()
-        .flags(&["--cpu-per-request", "5ms", "--exit-after", "5"])
-        .start();
+    let target = target().flags(&["--cpu-per-request", "5ms", "--exit-after", "5"]).start();
     let each = cpu_of_each(&target, "/health");
     assert!(each < 500_000.0, "{each} ns");
     assert_eq!(target.truth_of("/measured_requests"), 0);
@@ -77,14 +58,7 @@ fn probes_cost_nothing() {
 #[test]
 fn a_request_inside_a_stall_waits_until_its_end() {
     const MILLISECOND: u64 = 1_000_000;
-    let flags = [
-        "--stall",
-        "100ms",
-        "--stall-period",
-        "300ms",
-        "--workers",
-        "2",
-    ];
+    let flags = ["--stall", "100ms", "--stall-period", "300ms", "--workers", "2"];
     let target = target().flags(&flags).start();
     let listening = target.truth_of("/listening/monotonic_ns");
     let mut clients = [target.client(), target.client()];
@@ -121,47 +95,27 @@ fn the_error_share_is_exact() {
     let failed = |flags: &[&str]| -> Vec<usize> {
         let target = target().flags(flags).start();
         let responses = target.client().get_many("/plaintext", 2_000);
-        let failed: Vec<_> = (0..2_000)
-            .filter(|&at| responses[at].status == 500)
-            .collect();
-        assert!(
-            responses
-                .iter()
-                .all(|response| [200, 500].contains(&response.status))
-        );
+        let failed: Vec<_> = (0..2_000).filter(|&at| responses[at].status == 500).collect();
+        assert!(responses.iter().all(|response| [200, 500].contains(&response.status)));
         assert_eq!(target.truth_of("/planned_errors"), failed.len() as u64);
         failed
     };
     let one_per_cent = failed(&["--error-share", "1%"]);
     assert_eq!(one_per_cent.len(), 20);
-    assert_eq!(
-        failed(&["--error-share", "1%"]),
-        one_per_cent,
-        "the same seed fails the same requests"
-    );
-    assert_ne!(
-        failed(&["--error-share", "1%", "--seed", "2"]),
-        one_per_cent
-    );
+    assert_eq!(failed(&["--error-share", "1%"]), one_per_cent, "the same seed fails the same requests");
+    assert_ne!(failed(&["--error-share", "1%", "--seed", "2"]), one_per_cent);
     assert_eq!(failed(&["--error-share", "12.5%"]).len(), 250);
     assert_eq!(failed(&["--error-share", "100%"]).len(), 2_000);
 }
 
 #[test]
 fn one_byte_differs_where_asked() {
-    let (plain, other) = (
-        target().start(),
-        target().flags(&["--byte-difference", "4"]).start(),
-    );
+    let (plain, other) = (target().start(), target().flags(&["--byte-difference", "4"]).start());
     let (mut plain, mut other) = (plain.client(), other.client());
     for path in ["/plaintext", "/json"] {
         let (normal, different) = (plain.get(path), other.get(path));
         assert_eq!(normal.head, different.head);
-        let differing = normal
-            .body
-            .iter()
-            .zip(&different.body)
-            .positions_that_differ();
+        let differing = normal.body.iter().zip(&different.body).positions_that_differ();
         assert_eq!(differing, [4], "{path}");
     }
     assert_eq!(plain.get("/health"), other.get("/health"));
@@ -173,10 +127,7 @@ trait PositionsThatDiffer {
 
 impl<'a, I: Iterator<Item = (&'a u8, &'a u8)>> PositionsThatDiffer for I {
     fn positions_that_differ(self) -> Vec<usize> {
-        self.enumerate()
-            .filter(|(_, (one, two))| one != two)
-            .map(|(at, _)| at)
-            .collect()
+        self.enumerate().filter(|(_, (one, two))| one != two).map(|(at, _)| at).collect()
     }
 }
 
@@ -194,10 +145,7 @@ fn every_knob_is_also_a_variable() {
     assert_eq!(target.client().get("/plaintext").text(), "Iello, World!");
     let knobs = &target.truth()["knobs"];
     assert_eq!(knobs["cpu_per_request_ns"], 1_000);
-    assert_eq!(
-        knobs["cpu_per_request_endpoint"][1]["endpoints"][0],
-        "row_update"
-    );
+    assert_eq!(knobs["cpu_per_request_endpoint"][1]["endpoints"][0], "row_update");
     assert_eq!(knobs["memory_bytes"], 1 << 20);
     assert_eq!(knobs["workers"], 2);
 }

@@ -20,22 +20,14 @@ fn it_listens_after_the_start_up_delay() {
 
 /// Milliseconds from the end of the delay until listening, as the truth has it.
 fn excess_of_start_up_delay(delay: u32) -> f64 {
-    let target = target()
-        .flags(&["--startup-delay", &format!("{delay}ms")])
-        .start();
+    let target = target().flags(&["--startup-delay", &format!("{delay}ms")]).start();
     let truth = target.truth();
     let at = |name: &str, clock: &str| truth[name][clock].as_u64().unwrap() as f64 / 1e6;
     let between = |clock: &str| at("listening", clock) - at("main_entered", clock);
     let (monotonic, wall) = (between("monotonic_ns"), between("wall_ns"));
-    assert!(
-        (wall - monotonic).abs() < 5.0,
-        "{wall} ms on the wall, {monotonic} ms in truth"
-    );
+    assert!((wall - monotonic).abs() < 5.0, "{wall} ms on the wall, {monotonic} ms in truth");
     let before_main = at("main_entered", "monotonic_ns") - at("process_start", "monotonic_ns");
-    assert!(
-        (0.0..500.0).contains(&before_main),
-        "{before_main} ms from process to main"
-    );
+    assert!((0.0..500.0).contains(&before_main), "{before_main} ms from process to main");
     monotonic - f64::from(delay)
 }
 
@@ -62,9 +54,7 @@ fn until_it_is_ready_it_answers_503() {
 #[test]
 fn it_exits_with_3_after_the_nth_answer() {
     for workers in ["1", "2"] {
-        let mut target = target()
-            .flags(&["--exit-after", "10", "--workers", workers])
-            .start();
+        let mut target = target().flags(&["--exit-after", "10", "--workers", workers]).start();
         let mut client = target.client();
         assert_eq!(client.get("/health").status, 200);
         for _ in 0..10 {
@@ -77,29 +67,21 @@ fn it_exits_with_3_after_the_nth_answer() {
 
 #[test]
 fn it_ends_at_once_on_sigterm_even_in_a_stall() {
-    for (signal, flags) in [
-        (Signal::TERM, &[][..]),
-        (Signal::INT, &[]),
-        (Signal::TERM, &["--stall", "60s", "--stall-period", "10ms"]),
-    ] {
+    for (signal, flags) in
+        [(Signal::TERM, &[][..]), (Signal::INT, &[]), (Signal::TERM, &["--stall", "60s", "--stall-period", "10ms"])]
+    {
         let mut target = target().flags(flags).start();
         std::thread::sleep(Duration::from_millis(50));
         let start = Instant::now();
         target.signal(signal);
         assert_eq!(target.wait().code(), Some(0));
-        assert!(
-            start.elapsed() < Duration::from_millis(500),
-            "took {:?}",
-            start.elapsed()
-        );
+        assert!(start.elapsed() < Duration::from_millis(500), "took {:?}", start.elapsed());
     }
 }
 
 #[test]
 fn it_ends_on_sigterm_as_process_1() {
-    let can = std::process::Command::new("unshare")
-        .args(["--pid", "--fork", "true"])
-        .status();
+    let can = std::process::Command::new("unshare").args(["--pid", "--fork", "true"]).status();
     if !can.is_ok_and(|status| status.success()) {
         eprintln!("SKIPPED: no process namespace can be made here, so nothing runs as process 1");
         return;
@@ -108,23 +90,14 @@ fn it_ends_on_sigterm_as_process_1() {
     let mut unshare = bare("unshare").flags(&flags).start();
     assert_eq!(unshare.truth_of("/process_id"), 1);
     let children = format!("/proc/{0}/task/{0}/children", unshare.process_id());
-    let child = std::fs::read_to_string(children)
-        .unwrap()
-        .trim()
-        .parse()
-        .unwrap();
+    let child = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();
     kill_process(Pid::from_raw(child).unwrap(), Signal::TERM).unwrap();
     assert_eq!(unshare.wait().code(), Some(0));
 }
 
 #[test]
 fn the_environments_port_counts() {
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
-        .to_string();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let target = bare(PROGRAM).variables(&[("PORT", &free)]).start();
     assert_eq!(target.address().port().to_string(), free);
     assert_eq!(target.client().get("/plaintext").status, 200);
@@ -132,14 +105,8 @@ fn the_environments_port_counts() {
 
 #[test]
 fn a_wrong_knob_is_refused_with_its_name() {
-    let output = std::process::Command::new(PROGRAM)
-        .args(["--cpu-per-request", "200"])
-        .output()
-        .unwrap();
+    let output = std::process::Command::new(PROGRAM).args(["--cpu-per-request", "200"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        said.contains("--cpu-per-request") && said.contains("ns, us, ms"),
-        "{said}"
-    );
+    assert!(said.contains("--cpu-per-request") && said.contains("ns, us, ms"), "{said}");
 }

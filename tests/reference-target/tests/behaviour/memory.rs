@@ -11,16 +11,10 @@ const MIB: f64 = 1_048_576.0;
 
 fn resident(target: &Target) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", target.process_id())).unwrap();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))
-        .unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     let kib: f64 = line.trim().strip_suffix(" kB").unwrap().parse().unwrap();
     let told = target.truth_of("/resident_anonymous_bytes") as f64;
-    assert!(
-        (told - kib * 1024.0).abs() < 0.25 * MIB,
-        "told {told}, is {kib} KiB"
-    );
+    assert!((told - kib * 1024.0).abs() < 0.25 * MIB, "told {told}, is {kib} KiB");
     kib * 1024.0
 }
 
@@ -29,15 +23,10 @@ fn memory_is_resident_to_a_mebibyte() {
     let plain = resident(&target().start());
     assert!(plain < 2.0 * MIB, "{plain} bytes without any knob");
     for mebibytes in [1, 8, 64] {
-        let target = target()
-            .flags(&["--memory", &format!("{mebibytes}MiB")])
-            .start();
+        let target = target().flags(&["--memory", &format!("{mebibytes}MiB")]).start();
         let more = resident(&target) - plain;
         println!("{mebibytes} MiB asked, {:.3} MiB more", more / MIB);
-        assert!(
-            (more - f64::from(mebibytes) * MIB).abs() < 0.25 * MIB,
-            "{more} for {mebibytes} MiB"
-        );
+        assert!((more - f64::from(mebibytes) * MIB).abs() < 0.25 * MIB, "{more} for {mebibytes} MiB");
     }
 }
 
@@ -50,10 +39,7 @@ fn each_request_leaks_what_was_asked() {
     client.get_many("/plaintext", 20_000);
     let more = resident(&target) - before;
     println!("{more} bytes more for {}", 20_000 * 1024);
-    assert!(
-        (more / (20_000.0 * 1024.0) - 1.0).abs() < 0.01,
-        "{more} bytes"
-    );
+    assert!((more / (20_000.0 * 1024.0) - 1.0).abs() < 0.01, "{more} bytes");
     assert_eq!(target.truth_of("/leaked_bytes"), 20_100 * 1024);
 }
 
@@ -67,15 +53,9 @@ fn a_leak_by_time_follows_the_clock() {
     let elapsed = (number("/now/monotonic_ns") - number("/listening/monotonic_ns")) / 1e9;
     let (leaked, due) = (number("/leaked_bytes"), elapsed * 10.0 * MIB);
     // It leaks in steps of 20 ms; a busy machine delays a step, and the next one makes up for it.
-    assert!(
-        leaked > due - 2.0 * MIB && leaked <= due,
-        "{leaked} bytes leaked, {due} due"
-    );
+    assert!(leaked > due - 2.0 * MIB && leaked <= due, "{leaked} bytes leaked, {due} due");
     let more = number("/resident_anonymous_bytes") - plain;
-    assert!(
-        (more - leaked).abs() < MIB,
-        "{more} bytes resident, {leaked} leaked"
-    );
+    assert!((more - leaked).abs() < MIB, "{more} bytes resident, {leaked} leaked");
 }
 
 /// A cgroup of 64 MiB, removed when dropped; `None`, loudly, where none can be made.
@@ -94,22 +74,14 @@ impl Cgroup {
                 }
             }
         }
-        eprintln!(
-            "SKIPPED: no memory cgroup can be made here, so nothing is killed for want of memory"
-        );
+        eprintln!("SKIPPED: no memory cgroup can be made here, so nothing is killed for want of memory");
         None
     }
 
     /// A target born inside.
     fn start(&self, flags: &[&str]) -> Target {
-        let script = format!(
-            "echo $$ > {}/cgroup.procs; exec {PROGRAM} \"$@\"",
-            self.0.display()
-        );
-        bare("/bin/sh")
-            .flags(&["-c", &script, "sh", "--listen", "127.0.0.1:0"])
-            .flags(flags)
-            .start()
+        let script = format!("echo $$ > {}/cgroup.procs; exec {PROGRAM} \"$@\"", self.0.display());
+        bare("/bin/sh").flags(&["-c", &script, "sh", "--listen", "127.0.0.1:0"]).flags(flags).start()
     }
 }
 
@@ -145,12 +117,7 @@ fn its_child_is_killed_for_want_of_memory_and_it_serves_on() {
     };
     let target = cgroup.start(&["--oom-child-after", "3"]);
     let mut client = target.client();
-    assert!(
-        client
-            .get_many("/plaintext", 10)
-            .iter()
-            .all(|response| response.status == 200)
-    );
+    assert!(client.get_many("/plaintext", 10).iter().all(|response| response.status == 200));
     let deadline = Instant::now() + Duration::from_secs(20);
     while target.truth_of("/children_killed") == 0 {
         assert!(Instant::now() < deadline, "no child was killed in 20 s");

@@ -28,9 +28,7 @@ impl Postgres {
     /// A server with 100 rows in `items`; `None`, loudly, where there is no server to run.
     pub fn start() -> Option<Self> {
         let Some(binaries) = binaries() else {
-            eprintln!(
-                "SKIPPED: no /usr/lib/postgresql/*/bin/initdb; install the package postgresql"
-            );
+            eprintln!("SKIPPED: no /usr/lib/postgresql/*/bin/initdb; install the package postgresql");
             return None;
         };
         let directory = TempDir::with_prefix("gaugeblock-postgres-").unwrap();
@@ -41,24 +39,10 @@ impl Postgres {
                 chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
             }
         }
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        let mut postgres = Self {
-            binaries,
-            directory,
-            child: None,
-            port,
-        };
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut postgres = Self { binaries, directory, child: None, port };
         let mut initdb = postgres.command("initdb");
-        initdb.args([
-            "--username=bench",
-            "--auth=scram-sha-256",
-            "--no-sync",
-            "--no-instructions",
-        ]);
+        initdb.args(["--username=bench", "--auth=scram-sha-256", "--no-sync", "--no-instructions"]);
         initdb.arg(format!("--pwfile={}", password.display()));
         assert!(initdb.stdout(Stdio::null()).status().unwrap().success());
         postgres.run_alone(
@@ -72,33 +56,20 @@ impl Postgres {
     /// Runs statements, one a line, in a server of a single process.
     fn run_alone(&self, statements: &str) {
         let mut server = self.command("postgres");
-        server
-            .args(["--single", "-F", "postgres"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null());
+        server.args(["--single", "-F", "postgres"]).stdin(Stdio::piped()).stdout(Stdio::null());
         let mut server = server.spawn().unwrap();
-        server
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(statements.as_bytes())
-            .unwrap();
+        server.stdin.take().unwrap().write_all(statements.as_bytes()).unwrap();
         assert!(server.wait().unwrap().success());
     }
 
     /// Starts the server, again if it was stopped, and waits until it listens.
     pub fn resume(&mut self) {
         let mut server = self.command("postgres");
-        server
-            .args(["-F", "-h", "127.0.0.1", "-p", &self.port.to_string(), "-k"])
-            .arg(self.directory.path());
+        server.args(["-F", "-h", "127.0.0.1", "-p", &self.port.to_string(), "-k"]).arg(self.directory.path());
         self.child = Some(server.stderr(Stdio::null()).spawn().unwrap());
         let deadline = Instant::now() + Duration::from_secs(30);
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(
-                Instant::now() < deadline,
-                "Postgres does not listen after 30 s"
-            );
+            assert!(Instant::now() < deadline, "Postgres does not listen after 30 s");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -118,9 +89,7 @@ impl Postgres {
 
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(self.binaries.join(program));
-        command
-            .env("PGDATA", self.directory.path().join("data"))
-            .env("LC_ALL", "C");
+        command.env("PGDATA", self.directory.path().join("data")).env("LC_ALL", "C");
         command.current_dir(self.directory.path());
         if rustix::process::geteuid().is_root() {
             command.uid(NOBODY).gid(NOBODY);

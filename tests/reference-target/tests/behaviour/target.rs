@@ -34,10 +34,7 @@ pub fn target() -> Starting {
 pub fn bare(program: impl AsRef<Path>) -> Starting {
     let mut command = Command::new(program.as_ref());
     for (name, _) in std::env::vars() {
-        if name.starts_with("GBREF_")
-            || name.starts_with("PG")
-            || ["PORT", "DATABASE_URL"].contains(&&*name)
-        {
+        if name.starts_with("GBREF_") || name.starts_with("PG") || ["PORT", "DATABASE_URL"].contains(&&*name) {
             command.env_remove(name);
         }
     }
@@ -59,17 +56,9 @@ impl Starting {
     pub fn start(mut self) -> Target {
         let mut child = self.command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let address = line
-            .trim()
-            .strip_prefix("listening on ")
-            .unwrap_or_else(|| panic!("said {line:?}"));
-        Target {
-            child,
-            address: address.parse().unwrap(),
-        }
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("said {line:?}"));
+        Target { child, address: address.parse().unwrap() }
     }
 }
 
@@ -93,21 +82,14 @@ impl Target {
     /// A number of the truth.
     pub fn truth_of(&self, pointer: &str) -> u64 {
         let truth = self.truth();
-        truth
-            .pointer(pointer)
-            .and_then(Value::as_u64)
-            .unwrap_or_else(|| panic!("no {pointer} in {truth}"))
+        truth.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {pointer} in {truth}"))
     }
 
     /// Waits until the target says that it is ready.
     pub fn wait_until_ready(&self) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.client().get("/health").status != 200 {
-            assert!(
-                Instant::now() < deadline,
-                "not ready in 20 s: {}",
-                self.truth()
-            );
+            assert!(Instant::now() < deadline, "not ready in 20 s: {}", self.truth());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
