@@ -61,6 +61,8 @@ fn find(users: &str, name: &str) -> Option<Account> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -75,7 +77,10 @@ mod tests {
     fn a_private_folder_is_out_of_reach() {
         let folder = tempfile::tempdir().unwrap();
         let stranger = Account { name: "stranger".into(), uid: 54_321, gid: 54_321 };
-        // Temporary folders are private to their owner.
+        let mode = |mode| fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+        mode(0o755);
+        assert!(stranger.reaches(folder.path()));
+        mode(0o700);
         assert!(!stranger.reaches(folder.path()));
         assert!(stranger.reaches(Path::new("/")));
     }

@@ -148,7 +148,7 @@ fn keys(snapshot: &Snapshot, trials: &[TrialSummary]) -> Vec<Key> {
     let seen: BTreeSet<Key> = trials
         .iter()
         .flat_map(|trial| &trial.metrics)
-        .filter(|value| value.request.is_none())
+        .filter(|value| value.request.is_none() && !of_the_generator(value.metric))
         .map(|value| (value.metric, value.scenario.clone()))
         .collect();
     let place = |scenario: &Option<String>| {
@@ -158,6 +158,11 @@ fn keys(snapshot: &Snapshot, trials: &[TrialSummary]) -> Vec<Key> {
     let mut keys: Vec<Key> = seen.into_iter().collect();
     keys.sort_by_key(|(metric, scenario)| (place(scenario), *metric));
     keys
+}
+
+/// What is said of the load generator itself is no property of an arm.
+fn of_the_generator(metric: MetricName) -> bool {
+    matches!(metric, MetricName::SendLatenessP50 | MetricName::SendLatenessP99)
 }
 
 /// One arm's value in one block. A metric of the trial as a whole is that of its first stage.

@@ -1,6 +1,8 @@
 //! A world in memory: it executes a plan's actions and lets units live, so that whole runs can be
 //! driven through the planner without a cluster.
 
+#![allow(dead_code, reason = "each test binary uses some of it")]
+
 pub mod records;
 
 use std::collections::BTreeMap;
