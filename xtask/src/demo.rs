@@ -7,7 +7,7 @@ use gaugeblock_tests::{images, packages};
 
 use crate::shell;
 
-const MANIFEST: &str = "examples/first/demo.yaml";
+const MANIFEST: &str = "examples/first/both.yaml";
 /// Exit code of `gaugeblock run` for a regression: what the planted one must give.
 const REGRESSED: i32 = 2;
 
@@ -26,7 +26,7 @@ pub fn run() -> Result<()> {
     eprintln!("$ gaugeblock run {MANIFEST}");
     let status = command.status().context("failed to start gaugeblock")?;
     if status.code() != Some(REGRESSED) {
-        bail!("arm `slower` burns twice the CPU per request, and was not found to have regressed: {status}");
+        bail!("arm `twice-the-cpu` burns twice the CPU per request, and was not found to have regressed: {status}");
     }
     println!(
         "\nThe planted regression was found (`gaugeblock run` ended with exit code {REGRESSED}, as it does in CI)."

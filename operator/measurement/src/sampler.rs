@@ -83,8 +83,9 @@ pub enum End {
 pub struct Start {
     /// Whether the sampler was watching before the process began.
     pub watched: bool,
-    /// Start of the process as the kernel has it (10 ms steps on most kernels), bounded from above
-    /// by the first time it was seen.
+    /// Start of the program: in a container, the first look that saw it instead of the runtime's own
+    /// process; of a process, its start as the launcher told it, or as the kernel has it (10 ms steps),
+    /// narrowed by the first look and the time that it has run since.
     pub process: UnixNanos,
     /// First time a listening socket was seen on the target's port.
     pub listening: Option<UnixNanos>,
@@ -128,8 +129,8 @@ pub struct ContainerSeries {
     pub processes: Vec<u64>,
     /// Involuntary context switches (cumulative over the tasks seen).
     pub involuntary_switches: Vec<u64>,
-    /// Highest usage that the kernel kept, less the first reading where it includes the runtime's
-    /// start (bytes).
+    /// Highest usage that the kernel kept (bytes); where that was the runtime's own start, the
+    /// highest sample.
     pub peak: Option<u64>,
     /// Private_Clean + Private_Dirty of all processes, read once after the window (bytes).
     pub private: Option<u64>,

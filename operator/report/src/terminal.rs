@@ -6,6 +6,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Tab
 use gaugeblock_crds::status::RunVerdict;
 
 use crate::{
+    group::label,
     model::Report,
     number,
     rows::Section,
@@ -140,7 +141,10 @@ fn gates(section: &Section, style: Style, out: &mut String) {
             let place = section.scenario.as_deref().unwrap_or("every trial");
             let verdict = paint(words::verdict(verdict), Ink::Of(Tone::of(verdict)), style);
             let sentence = comparison.sentences.first().map_or("", String::as_str);
-            let _ = writeln!(out, "{verdict}  {place}, {}: {sentence}", comparison.arm);
+            // Most sentences begin with their metric.
+            let said = sentence.starts_with(row.metric.name());
+            let metric = if said { String::new() } else { format!("{} of ", label(row.metric)) };
+            let _ = writeln!(out, "{verdict}  {place}, {metric}{}: {sentence}", comparison.arm);
         }
     }
 }

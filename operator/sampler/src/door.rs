@@ -27,6 +27,7 @@ pub struct Door {
     /// The address.
     pub address: SocketAddr,
     trying: Option<(TcpStream, u64)>,
+    refuses: bool,
 }
 
 /// How a try ended, or that it has not.
@@ -43,7 +44,7 @@ pub enum Knock {
 impl Door {
     /// A door to try.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, trying: None }
+        Self { address, trying: None, refuses: false }
     }
 
     /// The connection that is being tried, to be waited for until it can be written to.
@@ -51,8 +52,23 @@ impl Door {
         self.trying.as_ref().map(|(stream, _)| stream)
     }
 
+    /// Whether the last try was refused at once, as it should be where nobody listens: then it will be
+    /// seen when somebody does.
+    pub fn refuses(&self) -> bool {
+        self.refuses
+    }
+
     /// Tries once, or looks at how the last try goes; `now` is monotonic (ns).
     pub fn knock(&mut self, now: u64) -> Knock {
+        let knock = self.try_once(now);
+        match &knock {
+            Knock::Closed(error) => self.refuses = error.kind() == io::ErrorKind::ConnectionRefused,
+            Knock::Open(_) | Knock::Waiting => {}
+        }
+        knock
+    }
+
+    fn try_once(&mut self, now: u64) -> Knock {
         let (stream, since) = match self.trying.take() {
             Some(trying) => trying,
             None => match begin(self.address) {

@@ -147,6 +147,13 @@ impl Pod {
         self.containers.iter().find(|container| container.program().is_some() && !container.is_sandbox())
     }
 
+    /// Whether it cannot be told which container is which: several run, and none has a name.
+    pub fn is_nameless(&self) -> bool {
+        let mut running = self.containers.iter().filter(|one| one.program().is_some() && !one.is_sandbox());
+        running.clone().count() > 1
+            && running.all(|container| container.program().is_none_or(|program| program.name.is_none()))
+    }
+
     /// Reads private memory of every container once, where that is permitted.
     pub fn read_private(&mut self, buffer: &mut Buffer, notes: &mut Notes) {
         for container in &mut self.containers {
@@ -161,6 +168,9 @@ impl Pod {
         buffer: &mut Buffer,
         notes: &mut Notes,
     ) -> Vec<ContainerSeries> {
+        for container in self.containers.iter().filter(|container| container.never_ran()) {
+            notes.add(format!("container {} of {} ended before its program was seen", container.id, self.name));
+        }
         let containers: Vec<Container> =
             self.containers.into_iter().filter(|container| !container.is_sandbox()).collect();
         let alone = containers.iter().filter(|container| container.program().is_some()).count() == 1;

@@ -134,16 +134,22 @@ impl ProcessTree {
         !self.gone && self.began().is_none()
     }
 
-    /// A cheap look: one file while its process is awaited, one `stat` while it runs.
+    /// A cheap look: one file while its process is awaited.
     pub fn look(&mut self, proc: &Proc, buffer: &mut Buffer) {
-        if self.gone {
-            return;
+        match &self.root {
+            None => {
+                self.find(proc);
+                self.looked = true;
+            }
+            // Its end makes a descriptor readable: there is nothing to look for.
+            Some(Root { end: Some(_), waiting: None, .. }) => {}
+            Some(_) => self.look_at_root(proc, buffer),
         }
-        let Some(root) = &mut self.root else {
-            self.find(proc);
-            self.looked = true;
-            return;
-        };
+    }
+
+    /// Looks whether the first process has called `execve`, or ended, and then takes the last sample.
+    pub fn look_at_root(&mut self, proc: &Proc, buffer: &mut Buffer) {
+        let Some(root) = &mut self.root else { return };
         let stat = proc.stat(root.began.process).ok();
         let Some(stat) = stat.filter(|stat| !stat.is_dead() && self.family.is_member(root.began.process, stat)) else {
             self.end_root(proc, buffer);
@@ -241,6 +247,9 @@ impl ProcessTree {
     }
 
     fn find(&mut self, proc: &Proc) {
+        if self.gone {
+            return;
+        }
         let now = clock::monotonic();
         let over = self.ended.is_some_and(|ended| now.saturating_sub(ended) > RESTART);
         let Ok(text) = read_once(&self.file) else {

@@ -18,8 +18,15 @@ use crate::{
 /// Time between two readings of the table of sockets, which finds what no connection can (ns).
 const TABLE: u64 = 250 * MILLISECOND;
 
+/// The same where connections tell nothing: they are swallowed (a network policy), or another's (ns).
+const TABLE_ALONE: u64 = 20 * MILLISECOND;
 /// Time that an answer may take before it is made sure whose it will be (ns).
 const DOUBT: u64 = 100 * MILLISECOND;
+
+/// How many times the shortest interval the one between two looks may become.
+const SLOWEST: u64 = 4;
+/// Each how many looks the second address is tried as well: IPv6 beside IPv4.
+const OTHER_DOORS: u64 = 4;
 
 /// The process whose start is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +46,13 @@ pub struct Began {
 pub struct Starting {
     began: Began,
     port: u16,
+    /// Shortest interval between two looks (ns), and the one that the result was found with.
     poll: u64,
+    resolution: u64,
     doors: Vec<Door>,
+    knocks: u64,
+    /// Whether it was another process that opened.
+    anothers: bool,
     listeners: Listeners,
     table_due: u64,
     listening: Option<UnixNanos>,
@@ -60,10 +72,13 @@ impl Starting {
             began,
             port: plan.port,
             poll: plan.start_poll,
+            resolution: plan.start_poll,
             doors: addresses(proc, began.process, began.local)
                 .into_iter()
                 .map(|address| Door::new(SocketAddr::new(address, plan.port)))
                 .collect(),
+            knocks: 0,
+            anothers: false,
             listeners: Listeners::open(proc, began.process, plan.port),
             table_due: now.saturating_add(TABLE),
             listening: None,
@@ -91,7 +106,15 @@ impl Starting {
 
     /// Whether all is known that is to be known, or the time allowed is over.
     pub fn is_over(&self) -> bool {
-        self.answering.is_some() || self.port == 0 || clock::monotonic() > self.patience
+        let nobody_to_ask = self.listening.is_some() && self.question.is_none();
+        self.answering.is_some() || nobody_to_ask || self.port == 0 || clock::monotonic() > self.patience
+    }
+
+    /// Time until the next look (ns): a start that takes long is looked at less often, but often enough
+    /// to tell it to 5 ms.
+    pub fn pace(&self) -> u64 {
+        let seconds = clock::now().since(self.began.at).max(0) as u64 / SECOND;
+        self.poll.saturating_mul((1 + seconds).min(SLOWEST))
     }
 
     /// One look. `owns` tells whether the target has a socket open, as far as that may be looked at.
@@ -105,21 +128,23 @@ impl Starting {
         if self.port == 0 || self.answering.is_some() {
             return;
         }
-        if self.listening.is_none() {
+        let pace = self.pace();
+        if self.listening.is_none() && !self.anothers {
             self.knock(plan);
         }
         if self.listening.is_none() && clock::monotonic() >= self.table_due {
             self.read_table(plan, &mut owns, buffer, notes);
-            self.table_due = clock::monotonic().saturating_add(TABLE);
+            self.table_due = clock::monotonic().saturating_add(self.table_pause());
         }
         self.answering = self.question.as_mut().and_then(Question::step);
         // Reading the table takes longer than an answer: not while one is awaited.
         if self.doubt.is_some_and(|due| self.answering.is_some() || clock::monotonic() > due) {
             self.verify(&mut owns, buffer, notes);
         }
-        if self.answering.is_some() && clock::monotonic() > self.patience {
-            // It is looked at only with the samples by then.
-            self.poll = plan.interval;
+        if self.answering.is_some() {
+            // After that time it is looked at only with the samples.
+            self.resolution =
+                if clock::monotonic() > self.patience { plan.interval } else { pace.max(self.resolution) };
         }
     }
 
@@ -146,13 +171,16 @@ impl Starting {
             process: self.began.at,
             listening: self.listening,
             answering: self.answering,
-            poll: self.poll,
+            poll: self.resolution,
         }
     }
 
     fn knock(&mut self, plan: &SamplerPlan) {
         let now = clock::monotonic();
-        let opened = self.doors.iter_mut().find_map(|door| match door.knock(now) {
+        self.knocks += 1;
+        // The first door is the one that nearly all targets open.
+        let doors = if self.knocks.is_multiple_of(OTHER_DOORS) { self.doors.len() } else { 1 };
+        let opened = self.doors.iter_mut().take(doors).find_map(|door| match door.knock(now) {
             Knock::Open(stream) => Some((door.address, stream)),
             Knock::Waiting | Knock::Closed(_) => None,
         });
@@ -170,7 +198,7 @@ impl Starting {
         if !listeners.is_empty() && listeners.iter().all(|listener| owns(listener.inode) == Some(false)) {
             notes.add(format!("another process than the target listens on port {}", self.port));
             // From here on only the table can tell.
-            self.doors.clear();
+            self.anothers = true;
             (self.listening, self.question, self.answering) = (None, None, None);
         }
     }
@@ -200,11 +228,15 @@ impl Starting {
                 listener.address, self.port
             )),
         }
-        if self.doors.iter().all(|door| listener.reachable(self.began.local) != Some(door.address.ip()))
-            && !listener.address.is_unspecified()
-        {
-            // Its own address was not knocked at: it was seen only as often as the table is read.
-            self.poll = TABLE;
+        let knocked =
+            listener.address.is_unspecified() || self.doors.iter().any(|door| door.address.ip() == listener.address);
+        if !knocked || self.table_pause() < TABLE {
+            // No connection could have told it sooner.
+            self.resolution = self.table_pause();
         }
+    }
+
+    fn table_pause(&self) -> u64 {
+        if !self.anothers && self.doors.iter().any(Door::refuses) { TABLE } else { TABLE_ALONE }
     }
 }

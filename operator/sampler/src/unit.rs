@@ -65,8 +65,7 @@ impl Unit {
     pub fn sample_ended(&mut self, proc: &Proc, buffer: &mut Buffer, notes: &mut Notes) {
         match self {
             Self::Pod(pod) => pod.sample_ended(buffer, notes),
-            // A look sees the end and takes the last sample.
-            Self::Tree(tree) => tree.look(proc, buffer),
+            Self::Tree(tree) => tree.look_at_root(proc, buffer),
         }
     }
 
@@ -150,6 +149,11 @@ impl Unit {
         buffer: &mut Buffer,
         notes: &mut Notes,
     ) -> Vec<ContainerSeries> {
+        if let (Self::Pod(pod), Some(name)) = (&self, container)
+            && pod.is_nameless()
+        {
+            notes.add(format!("which of the pod's containers is {name} cannot be told: the first was taken for it"));
+        }
         match self {
             Self::Pod(pod) => {
                 let measured = container.and_then(|name| Some((pod.container(name)?.id.clone(), name)));

@@ -241,7 +241,12 @@ impl<'a> Watcher<'a> {
     /// descriptor is ready.
     fn sleep(&self) -> bool {
         let now = monotonic();
-        let due = if self.is_urgent() { now + self.plan.start_poll } else { u64::MAX };
+        let due = if self.target.is_starting(&self.plan.container) {
+            now + self.plan.start_poll
+        } else {
+            let awaited = self.starts.last().filter(|start| !start.is_over());
+            awaited.map_or(u64::MAX, |start| now.saturating_add(start.pace()))
+        };
         let sampling = if self.starts.is_empty() { u64::MAX } else { self.schedule.sample };
         let until =
             [due, sampling, self.schedule.proof, self.schedule.end, now + SECOND].into_iter().min().unwrap_or(now);

@@ -23,8 +23,6 @@ use support::{
 };
 
 const MEBIBYTE: i64 = 1 << 20;
-const UID: &str = "3c9a64a1-2a55-4b5a-9a0c-0c1f2f3e4d5c";
-
 #[test]
 fn children_do_their_task() {
     do_task();
@@ -34,8 +32,8 @@ fn id(number: u8) -> String {
     format!("{number:02x}").repeat(32)
 }
 
-fn pod_plan() -> SamplerPlan {
-    plan(Watch::Pod { name: "target".into(), uid: UID.into() })
+fn pod_plan(kubelet: &Kubelet) -> SamplerPlan {
+    plan(Watch::Pod { name: "target".into(), uid: kubelet.uid.clone() })
 }
 
 /// The sampler as it runs in a pod: no root, no capability.
@@ -49,8 +47,8 @@ fn unprivileged(plan: &SamplerPlan) -> Sampler {
 #[test]
 fn a_pod_is_seen_from_its_beginning_and_its_cpu_time_is_right_to_half_a_per_cent() {
     let Some(kubelet) = Kubelet::make("cpu") else { return };
-    let sampler = unprivileged(&pod_plan());
-    let pod = format!("pod{UID}");
+    let sampler = unprivileged(&pod_plan(&kubelet));
+    let pod = format!("pod{}", kubelet.uid);
     kubelet.pod(&pod);
     let lists = kubelet.container(&pod, &id(1), "0-1", Some(256));
     let mut task = Task::start_in("spin 3000 1", lists);
@@ -74,8 +72,8 @@ fn a_pod_is_seen_from_its_beginning_and_its_cpu_time_is_right_to_half_a_per_cent
 /// Growth of anonymous memory between a task's two marks inside a container, and the record.
 fn memory(test: &str, task: &str) -> Option<(i64, SamplerRecord)> {
     let kubelet = Kubelet::make(test)?;
-    let sampler = unprivileged(&pod_plan());
-    let pod = format!("burstable/pod{UID}");
+    let sampler = unprivileged(&pod_plan(&kubelet));
+    let pod = format!("burstable/pod{}", kubelet.uid);
     kubelet.pod(&pod);
     let mut task = Task::start_in(task, kubelet.container(&pod, &id(1), "0-1", Some(512)));
     let marks = [task.mark(), task.mark()];
@@ -125,8 +123,8 @@ fn page_cache_is_not_memory_of_its_own() {
 #[test]
 fn the_oom_kill_of_a_child_is_counted_and_the_container_lives_on() {
     let Some(kubelet) = Kubelet::make("child") else { return };
-    let sampler = unprivileged(&pod_plan());
-    let pod = format!("pod{UID}");
+    let sampler = unprivileged(&pod_plan(&kubelet));
+    let pod = format!("pod{}", kubelet.uid);
     kubelet.pod(&pod);
     let mut task = Task::start_in("gorge 64", kubelet.container(&pod, &id(1), "0-1", Some(32)));
     assert_eq!(task.mark()[1], 0, "the child was killed");
@@ -141,8 +139,8 @@ fn the_oom_kill_of_a_child_is_counted_and_the_container_lives_on() {
 fn the_oom_kill_of_the_container_is_counted_though_its_folder_vanishes_at_once() {
     for _ in 0..5 {
         let Some(kubelet) = Kubelet::make("gone") else { return };
-        let sampler = unprivileged(&pod_plan());
-        let pod = format!("pod{UID}");
+        let sampler = unprivileged(&pod_plan(&kubelet));
+        let pod = format!("pod{}", kubelet.uid);
         kubelet.pod(&pod);
         let mut task = Task::start_in("devour 64", kubelet.container(&pod, &id(1), "0-1", Some(32)));
         assert!(!task.end());
@@ -157,8 +155,8 @@ fn the_oom_kill_of_the_container_is_counted_though_its_folder_vanishes_at_once()
 #[test]
 fn a_neighbour_on_the_same_cpu_is_named_until_it_moves_away() {
     let Some(kubelet) = Kubelet::make("cpus") else { return };
-    let sampler = unprivileged(&pod_plan());
-    let (pod, other) = (format!("pod{UID}"), "besteffort/pod11111111-0000-0000-0000-000000000000");
+    let sampler = unprivileged(&pod_plan(&kubelet));
+    let (pod, other) = (format!("pod{}", kubelet.uid), "besteffort/pod11111111-0000-0000-0000-000000000000");
     kubelet.pod(other);
     let lists = kubelet.container(other, &id(7), "0-1", None);
     let cpus = lists[0].with_file_name("cpuset.cpus");
@@ -189,13 +187,14 @@ fn a_neighbour_on_the_same_cpu_is_named_until_it_moves_away() {
 fn watching_three_containers_costs_less_than_a_third_of_a_per_cent_and_five_mebibytes() {
     let Some(kubelet) = Kubelet::make("cost") else { return };
     let beside = ["11111111-0000-0000-0000-000000000000", "22222222-0000-0000-0000-000000000000"];
-    let mut plan = pod_plan();
+    let mut plan = pod_plan(&kubelet);
     plan.others = beside.iter().map(|uid| Watch::Pod { name: uid[..4].into(), uid: (*uid).into() }).collect();
     let sampler = unprivileged(&plan);
     let mut tasks = Vec::new();
-    for (number, pod) in [&format!("pod{}", beside[0]), &format!("burstable/pod{}", beside[1]), &format!("pod{UID}")]
-        .into_iter()
-        .enumerate()
+    for (number, pod) in
+        [&format!("pod{}", beside[0]), &format!("burstable/pod{}", beside[1]), &format!("pod{}", kubelet.uid)]
+            .into_iter()
+            .enumerate()
     {
         kubelet.pod(pod);
         // Eight threads each, as a small server has.
@@ -235,11 +234,11 @@ fn watching_three_containers_costs_less_than_a_third_of_a_per_cent_and_five_mebi
 #[test]
 fn a_pod_that_was_there_before_was_not_seen_starting() {
     let Some(kubelet) = Kubelet::make("late") else { return };
-    let pod = format!("pod{UID}");
+    let pod = format!("pod{}", kubelet.uid);
     kubelet.pod(&pod);
     let mut task = Task::start_in("hold 1", kubelet.container(&pod, &id(1), "0-1", None));
     task.mark();
-    let sampler = unprivileged(&pod_plan());
+    let sampler = unprivileged(&pod_plan(&kubelet));
     sleep(Duration::from_millis(300));
     task.kill();
     kubelet.remove(&pod, &id(1));
@@ -251,8 +250,8 @@ fn a_pod_that_was_there_before_was_not_seen_starting() {
 #[test]
 fn a_container_that_replaces_another_is_noticed() {
     let Some(kubelet) = Kubelet::make("sidecar") else { return };
-    let sampler = unprivileged(&pod_plan());
-    let pod = format!("pod{UID}");
+    let sampler = unprivileged(&pod_plan(&kubelet));
+    let pod = format!("pod{}", kubelet.uid);
     kubelet.pod(&pod);
     let task = Task::start_in("hold 1", kubelet.container(&pod, &id(1), "0-1", None));
     sleep(Duration::from_millis(300));

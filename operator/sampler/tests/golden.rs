@@ -42,7 +42,7 @@ fn the_version_and_the_driver_are_recognised() {
         ("v2-systemd", false, Driver::Systemd),
         ("v2-systemd-6.1", false, Driver::Systemd),
     ] {
-        let capture = Capture::unpack(name);
+        let capture = Capture::of(name);
         let node = capture.node();
         assert_eq!(matches!(*node.tree, Tree::Version1(_)), version1, "{name}");
         let roots = Kubepods::search(node.tree.lookup());
@@ -54,7 +54,7 @@ fn the_version_and_the_driver_are_recognised() {
 #[test]
 fn every_pod_of_the_api_is_found_with_its_containers_and_without_its_sandbox() {
     for name in ALL {
-        let capture = Capture::unpack(name);
+        let capture = Capture::of(name);
         for container in capture.containers() {
             let pod = found(&capture, &container);
             let folder = &pod.found().unwrap().folder;
@@ -82,7 +82,7 @@ fn every_pod_of_the_api_is_found_with_its_containers_and_without_its_sandbox() {
 #[test]
 fn a_pod_that_is_not_there_is_not_found() {
     for name in ALL {
-        let capture = Capture::unpack(name);
+        let capture = Capture::of(name);
         let mut pod = Pod::new("p", "00000000-0000-0000-0000-000000000000", capture.node());
         pod.look(true, &mut Buffer::default(), &mut Notes::default());
         assert!(pod.found().is_none() && !pod.is_gone());
@@ -92,7 +92,7 @@ fn a_pod_that_is_not_there_is_not_found() {
 #[test]
 fn the_verdict_on_exclusive_cpus_is_the_kubelets_own_for_every_container() {
     for name in ALL {
-        let capture = Capture::unpack(name);
+        let capture = Capture::of(name);
         let node = capture.node();
         let given = capture.given_cpus();
         let mut exclusive = 0;
@@ -119,7 +119,7 @@ fn the_verdict_on_exclusive_cpus_is_the_kubelets_own_for_every_container() {
 
 #[test]
 fn the_reason_names_the_cause() {
-    let capture = Capture::unpack("v2-systemd");
+    let capture = Capture::of("v2-systemd");
     let node = capture.node();
     let reason = |pod: &str| {
         let container = capture.container(pod, "target");
@@ -152,7 +152,7 @@ fn the_figures_are_those_of_the_files() {
         ("v2-systemd", "throttled", [7_020_008_000, 90_112, 262_144, 12_288, 14_577_664, 33_554_432]),
         ("v2-systemd-6.1", "target-excl", [367_191_000, 86_016, 282_624, 12_288, 3_530_752, 134_217_728]),
     ] {
-        let capture = Capture::unpack(name);
+        let capture = Capture::of(name);
         let (figures, limit) = figures(&capture, &capture.container(pod, "target"));
         let read = [figures.cpu, figures.anonymous, figures.working_set, figures.file, figures.peak, limit];
         assert_eq!(read.map(Option::unwrap), expected, "{name} {pod}");
@@ -165,7 +165,7 @@ fn throttling_is_counted_in_nanoseconds_and_periods() {
     for (name, throttled, periods) in
         [("v1-cgroupfs", 3_528_110_134, 43), ("v2-systemd", 13_437_562_000, 538), ("v2-cgroupfs", 68_579_669_000, 820)]
     {
-        let capture = Capture::unpack(name);
+        let capture = Capture::of(name);
         let (figures, _) = figures(&capture, &capture.container("throttled", "target"));
         assert_eq!((figures.throttled, figures.throttled_periods), (Some(throttled), Some(periods)), "{name}");
     }
@@ -173,12 +173,12 @@ fn throttling_is_counted_in_nanoseconds_and_periods() {
 
 #[test]
 fn the_oom_kill_of_a_child_that_the_api_does_not_show_is_counted() {
-    let capture = Capture::unpack("v1-cgroupfs");
+    let capture = Capture::of("v1-cgroupfs");
     let (figures, _) = figures(&capture, &capture.container("oomchild", "target"));
     assert_eq!(figures.oom_kills, Some(1));
 
     // Version 2, singleProcessOOMKill: the pod's limit was hit, so the container says oom 0, oom_kill 1.
-    let capture = Capture::unpack("v2-systemd");
+    let capture = Capture::of("v2-systemd");
     let tree = Tree::Version2(capture.path("oom-single-cgroup"));
     let pod =
         "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-poda9688210_148a_480c_aa98_1e9e88ea1655.slice";
@@ -198,7 +198,7 @@ fn the_oom_kill_of_a_child_that_the_api_does_not_show_is_counted() {
 
 #[test]
 fn on_version_2_the_ancestors_count_the_kills_of_a_folder_that_vanished() {
-    let capture = Capture::unpack("v2-systemd");
+    let capture = Capture::own("v2-systemd");
     let node = capture.node();
     let container = capture.container("burstable", "target");
     let pod = found(&capture, &container);
@@ -215,7 +215,7 @@ fn on_version_2_the_ancestors_count_the_kills_of_a_folder_that_vanished() {
 
 #[test]
 fn waiting_and_switches_are_read_of_the_captured_tasks() {
-    let capture = Capture::unpack("v2-systemd");
+    let capture = Capture::of("v2-systemd");
     let node = capture.node();
     let container = capture.container("target-excl", "target");
     let mut pod = found(&capture, &container);

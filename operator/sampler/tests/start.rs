@@ -98,6 +98,28 @@ fn a_server_that_a_shell_has_started_is_the_target() {
 }
 
 #[test]
+fn an_address_that_nobody_would_knock_at_is_found_in_the_table() {
+    for (address, resolution) in [("127.0.0.2", 250_000_000), ("::1", 4_000_000)] {
+        let unit = Unit::new();
+        let mut plan = plan(unit.watch());
+        plan.port = PORT + 2;
+        let sampler = Sampler::start(&plan);
+        let mut task = Task::start(&format!("listen 20 {} {address}", plan.port));
+        unit.name(&task.id().to_string());
+        let listening = UnixNanos(task.mark()[0]);
+        std::thread::sleep(std::time::Duration::from_millis(600));
+        task.kill();
+        unit.remove();
+        let record = sampler.record();
+        let start = &record.starts[0];
+        let late = start.listening.unwrap().since(listening);
+        assert!((-1_000_000..resolution + 50_000_000).contains(&late), "{address}: {late}");
+        assert!(start.answering.is_some(), "{address}: {:?}", record.notes);
+        assert!(start.poll <= resolution as u64);
+    }
+}
+
+#[test]
 fn a_start_is_timed_to_five_milliseconds() {
     for launcher_tells in [false, true] {
         let figures: Vec<[f64; 3]> = (0..ROUNDS).filter_map(|_| round(launcher_tells)).take(1).collect();

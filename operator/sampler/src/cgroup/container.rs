@@ -91,6 +91,12 @@ impl Container {
         matches!(self.stage, Stage::Ended(_))
     }
 
+    /// Whether it ended without its program ever having been seen: the program could not be started, or
+    /// ended within a look.
+    pub fn never_ran(&self) -> bool {
+        matches!(self.stage, Stage::Ended(None))
+    }
+
     /// Whether its program is yet to start: it is worth looking often.
     pub fn is_starting(&self) -> bool {
         matches!(self.stage, Stage::Creating)

@@ -7,6 +7,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     rc::Rc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use gaugeblock_sampler::{cgroup::Tree, pod::Node, process::Proc};
@@ -18,7 +19,9 @@ pub const ALL: [&str; 4] = ["v1-cgroupfs", "v2-cgroupfs", "v2-systemd", "v2-syst
 
 /// One of them, unpacked.
 pub struct Capture {
-    folder: TempDir,
+    folder: PathBuf,
+    /// Removes a folder of a test's own.
+    _own: Option<TempDir>,
     pods: Value,
 }
 
@@ -33,30 +36,48 @@ pub struct ApiContainer {
 }
 
 impl Capture {
-    pub fn unpack(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.tar.gz"));
+    /// A capture that the tests of a program share: none may write to it.
+    pub fn of(name: &str) -> Arc<Self> {
+        static UNPACKED: Mutex<BTreeMap<String, Arc<Capture>>> = Mutex::new(BTreeMap::new());
+        let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
+        let capture = unpacked.entry(name.to_owned()).or_insert_with(|| {
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("captures").join(name);
+            let _ = fs::remove_dir_all(&folder);
+            fs::create_dir_all(&folder).unwrap();
+            Arc::new(Self::unpack(name, folder, None))
+        });
+        Arc::clone(capture)
+    }
+
+    /// A capture of a test's own, to write to.
+    pub fn own(name: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        Self::unpack(name, folder.path().to_owned(), Some(folder))
+    }
+
+    fn unpack(name: &str, folder: PathBuf, own: Option<TempDir>) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.tar.gz"));
         let packed = flate2::read::GzDecoder::new(fs::File::open(path).unwrap());
         for entry in tar::Archive::new(packed).entries().unwrap() {
             let mut entry = entry.unwrap();
             if is_used(&entry.path().unwrap()) {
-                entry.unpack_in(folder.path()).unwrap();
+                entry.unpack_in(&folder).unwrap();
             }
         }
         if !name.starts_with("v1") {
             // The captures hold what is below the root, not the root's own files.
             for root in ["cgroup", "oom-single-cgroup"] {
-                let _ = fs::write(folder.path().join(root).join("cgroup.controllers"), "cpuset cpu io memory pids\n");
+                let _ = fs::write(folder.join(root).join("cgroup.controllers"), "cpuset cpu io memory pids\n");
             }
         }
-        let pods = serde_json::from_slice(&fs::read(folder.path().join("pods.json")).unwrap()).unwrap();
-        let capture = Self { folder, pods };
+        let pods = serde_json::from_slice(&fs::read(folder.join("pods.json")).unwrap()).unwrap();
+        let capture = Self { folder, _own: own, pods };
         capture.make_proc();
         capture
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.folder.join(name)
     }
 
     pub fn node(&self) -> Node {

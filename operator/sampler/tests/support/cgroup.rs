@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 const HIERARCHIES: [&str; 4] = ["cpuset", "cpuacct", "cpu", "memory"];
@@ -10,12 +11,19 @@ const HIERARCHIES: [&str; 4] = ["cpuset", "cpuacct", "cpu", "memory"];
 /// A kubelet's root of our own.
 pub struct Kubelet {
     name: String,
+    /// UID of its pod under test, unlike any other test's.
+    pub uid: String,
 }
 
 impl Kubelet {
     /// `None`, and a loud word, where no such folders can be made.
     pub fn make(test: &str) -> Option<Self> {
-        let kubelet = Self { name: format!("gaugeblock-{test}-{}", std::process::id()) };
+        static COUNT: AtomicU32 = AtomicU32::new(1);
+        let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let kubelet = Self {
+            name: format!("gaugeblock-{test}-{process}-{number}"),
+            uid: format!("{process:08x}-0000-4000-8000-{number:012x}"),
+        };
         let made = HIERARCHIES.iter().all(|hierarchy| kubelet.folder(hierarchy, "kubepods").is_ok());
         if !made {
             eprintln!(

@@ -30,7 +30,7 @@ pub fn do_task() {
         "hold" => hold(number(1)),
         "workers" => workers(number(1), number(2)),
         "prefork" => prefork(number(1), number(2), number(3)),
-        "listen" => listen(number(1), number(2) as u16),
+        "listen" => listen(number(1), number(2) as u16, words.get(3).unwrap_or(&"127.0.0.1")),
         "cache" => cache(number(1), words[2]),
         "gorge" => gorge(number(1)),
         "devour" => drop(devour(number(1))),
@@ -287,9 +287,9 @@ fn prefork(count: u64, shared: u64, own: u64) {
 }
 
 /// Listens after a delay, and tells when; answers every request.
-fn listen(milliseconds: u64, port: u16) {
+fn listen(milliseconds: u64, port: u16, address: &str) {
     sleep(Duration::from_millis(milliseconds));
-    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let listener = TcpListener::bind((address, port)).unwrap();
     let since = now();
     std::thread::spawn(move || mark(&[since.0]));
     for stream in listener.incoming() {
