@@ -108,8 +108,15 @@ impl ProcessTree {
     /// `None` where their open files may not be looked at.
     pub fn owns_socket(&mut self, proc: &Proc, inode: u64) -> Option<bool> {
         let owned = |family: &Family| {
-            let answers: Vec<Option<bool>> =
-                family.members().iter().map(|member| proc.owns_socket(*member, inode)).collect();
+            let lives = |member: &ProcessId| proc.stat(*member).is_ok_and(|stat| !stat.is_dead());
+            let answers: Vec<Option<bool>> = family
+                .members()
+                .iter()
+                .map(|member| (member, proc.owns_socket(*member, inode)))
+                // One that is just ending shows no files, but not because it may not be looked at.
+                .filter(|(member, answer)| answer.is_some() || lives(member))
+                .map(|(_, answer)| answer)
+                .collect();
             if answers.contains(&Some(true)) {
                 Some(true)
             } else if answers.contains(&None) {
