@@ -28,7 +28,6 @@ impl Series {
             file,
             usage,
             peak,
-            oom_kills,
             processes,
             run_wait,
             involuntary_switches,
@@ -51,7 +50,6 @@ impl Series {
         ] {
             append(column, samples, value);
         }
-        record.oom_kills = record.oom_kills.max(oom_kills.unwrap_or(0));
         self.first_peak = self.first_peak.or(peak);
         self.last_peak = peak.or(self.last_peak);
         self.highest_usage = self.highest_usage.max(usage);

@@ -80,7 +80,7 @@ impl Starting {
             knocks: 0,
             anothers: false,
             listeners: Listeners::open(proc, began.process, plan.port),
-            table_due: now.saturating_add(TABLE),
+            table_due: now.saturating_add(TABLE_ALONE),
             listening: None,
             question: None,
             answering: None,
@@ -222,6 +222,9 @@ impl Starting {
             Some(address) => {
                 let address = SocketAddr::new(address, self.port);
                 self.question = Some(Question::new(address, None, &plan.ready, plan.start_poll));
+            }
+            None if listener.address.is_unspecified() => {
+                notes.add("the target's pod has no address of its own: its first answer is not timed");
             }
             None => notes.add(format!(
                 "the target listens on {}:{}, where nobody outside its pod can reach it; let it listen on 0.0.0.0",

@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use super::{Tree, version1, version2};
-use crate::kernel_file::Buffer;
+use crate::kernel_file::{Buffer, keyed};
 
 /// Figures of one container (or process unit) at one moment; `None` where the kernel does not say.
 /// Times in ns and sizes in bytes; times and counts are cumulative.
@@ -29,8 +29,6 @@ pub struct Figures {
     pub usage: Option<u64>,
     /// Highest usage that the kernel has kept.
     pub peak: Option<u64>,
-    /// OOM kills.
-    pub oom_kills: Option<u64>,
     /// Processes.
     pub processes: Option<u64>,
     /// Time runnable but not running.
@@ -64,6 +62,15 @@ impl Accounts {
             Self::Version1(accounts) => accounts.read(thorough, buffer),
             Self::Version2(accounts) => accounts.read(thorough, buffer),
         }
+    }
+
+    /// OOM kills in the cgroup so far.
+    pub fn oom_kills(&self, buffer: &mut Buffer) -> Option<u64> {
+        let file = match self {
+            Self::Version1(accounts) => accounts.oom_control.as_ref(),
+            Self::Version2(accounts) => accounts.memory_events.as_ref(),
+        };
+        keyed(file?.read(buffer).ok()?, "oom_kill")
     }
 
     /// OOM kills that the ancestors counted since the files were opened, for when the container's own

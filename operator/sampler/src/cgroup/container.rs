@@ -157,6 +157,10 @@ impl Container {
             return;
         };
         let at = clock::now();
+        // First: when the program has just been killed, the folder may vanish between two readings.
+        let kills = program.accounts.oom_kills(buffer);
+        let record = program.series.record_mut();
+        record.oom_kills = record.oom_kills.max(kills.unwrap_or(0));
         let gone = match program.read(&mut self.processes, &mut self.threads, proc, at, over, buffer) {
             Ok(()) => false,
             Err(error) => {
@@ -167,7 +171,7 @@ impl Container {
             }
         };
         if gone || over {
-            self.end(gone, buffer, notes);
+            self.end(kills.is_some(), buffer, notes);
         }
     }
 
@@ -208,11 +212,11 @@ impl Container {
         Some(program.series.finish())
     }
 
-    fn end(&mut self, gone: bool, buffer: &mut Buffer, notes: &mut Notes) {
+    fn end(&mut self, counted: bool, buffer: &mut Buffer, notes: &mut Notes) {
         let Stage::Running(mut program) = std::mem::replace(&mut self.stage, Stage::Ended(None)) else {
             return;
         };
-        if gone {
+        if !counted {
             let record = program.series.record_mut();
             match program.accounts.ancestors_oom_kills(buffer) {
                 Some((kills, folder)) if kills > record.oom_kills => {

@@ -19,7 +19,8 @@ pub struct Accounts {
     memory_stat: KernelFile,
     memory_usage: KernelFile,
     memory_peak: Option<KernelFile>,
-    oom_control: Option<KernelFile>,
+    /// Counts the kills in this cgroup, not in those below it.
+    pub(super) oom_control: Option<KernelFile>,
     /// Whether there have been periods of a quota: without one, nothing is throttled.
     has_quota: bool,
 }
@@ -59,9 +60,6 @@ impl Accounts {
             self.has_quota = keyed(table, "nr_periods").is_some_and(|periods| periods > 0);
             figures.throttled = keyed(table, "throttled_time");
             figures.throttled_periods = keyed(table, "nr_throttled");
-        }
-        if let Some(file) = &self.oom_control {
-            figures.oom_kills = keyed(file.read(buffer)?, "oom_kill");
         }
         let stat = Stat::parse(self.memory_stat.read(buffer)?);
         figures.anonymous = Some(stat.rss + stat.shmem + stat.swap);

@@ -17,7 +17,8 @@ pub struct Accounts {
     memory_stat: KernelFile,
     memory_current: KernelFile,
     memory_peak: Option<KernelFile>,
-    memory_events: Option<KernelFile>,
+    /// Counts the kills in this cgroup and in those below it.
+    pub(super) memory_events: Option<KernelFile>,
     swap: Option<KernelFile>,
     /// Swapped memory at the last reading; where there is none, it is read less often.
     swapped: u64,
@@ -66,9 +67,6 @@ impl Accounts {
         figures.usage = number(self.memory_current.read(buffer)?);
         if let Some(file) = self.memory_peak.as_ref().filter(|_| thorough) {
             figures.peak = number(file.read(buffer)?);
-        }
-        if let Some(file) = &self.memory_events {
-            figures.oom_kills = keyed(file.read(buffer)?, "oom_kill");
         }
         if let Some(file) = self.swap.as_ref().filter(|_| thorough || self.swapped > 0) {
             self.swapped = number(file.read(buffer)?).unwrap_or(0);
