@@ -358,10 +358,11 @@ fn expectation(snapshot: &Snapshot) -> String {
         })
         .sum();
     let blocks = u32::try_from(snapshot.spec.repetitions.blocks).unwrap_or(1);
-    let minutes = (trial * arms * (blocks + 1)).as_secs_f64() / 60.0;
+    let seconds = (trial * arms * (blocks + 1)).as_secs();
+    let time = if seconds < 100 { format!("{seconds} s") } else { format!("{} min", (seconds + 30) / 60) };
     let early =
         if snapshot.spec.repetitions.stop_early && snapshot.spec.purpose == Purpose::Gate { "at most " } else { "" };
-    format!("{early}{blocks} blocks of {arms} trial(s) after one to warm up: about {minutes:.0} min")
+    format!("{early}{blocks} block(s) of {arms} trial(s) after one to warm up: about {time}")
 }
 
 fn arm_name<'a>(snapshot: &'a Snapshot, trial: &TrialSummary) -> &'a str {

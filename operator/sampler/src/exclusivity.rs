@@ -39,7 +39,7 @@ pub fn judge(at: UnixNanos, claim: &Claim, others: &[Other], online: &CpuSet) ->
     let symptoms = symptoms(claim, others, online);
     let cause = cause(claim);
     let reasons: Vec<String> = if claim.qos.is_some() && !symptoms.is_empty() {
-        let cause = cause.unwrap_or_else(|| SHARED_POOL.to_owned());
+        let cause = cause.unwrap_or_else(|| pool(claim, others, online).to_owned());
         symptoms.into_iter().chain([cause]).collect()
     } else {
         symptoms.into_iter().chain(cause).collect()
@@ -64,6 +64,17 @@ pub fn judge(at: UnixNanos, claim: &Claim, others: &[Other], online: &CpuSet) ->
 
 const SHARED_POOL: &str = "the kubelet gave it the shared pool (cpu is no whole number such as 1500m, limits differ from \
      requests, a container of the pod has no limits, or the node's CPU manager policy is not static)";
+
+const NOT_YET: &str = "the kubelet has given it CPUs of its own, but not yet taken them from the others: it does that at \
+     its next reconciliation (cpuManagerReconcilePeriod, by default 10 s)";
+
+/// Why CPUs are shared although the pod could have been given its own: in the shared pool, all have
+/// the same set; a neighbour with a larger one has been there before, and has not been told yet.
+fn pool(claim: &Claim, others: &[Other], online: &CpuSet) -> &'static str {
+    let mut sharing = others.iter().filter(|other| !other.cpus.shared_with(&claim.cpus).is_empty());
+    let larger = |other: &Other| claim.cpus.is_within(&other.cpus) && claim.cpus != other.cpus;
+    if !online.is_within(&claim.cpus) && sharing.all(larger) { NOT_YET } else { SHARED_POOL }
+}
 
 /// What is seen.
 fn symptoms(claim: &Claim, others: &[Other], online: &CpuSet) -> Vec<String> {
@@ -164,6 +175,13 @@ mod tests {
             "it shares CPU 0,3 with container 0123456789ab of pod p, and with 1 more; its CPU limit is 1.5, and the \
              kubelet gives CPUs of their own only to containers that ask for a whole number"
         );
+    }
+
+    #[test]
+    fn a_neighbour_that_has_not_been_moved_yet_is_told_from_the_shared_pool() {
+        let owner = claim("1", None, Some(Qos::Guaranteed));
+        assert!(reason(&owner, &["0-3", "0,2-3"]).unwrap().contains("but not yet taken them from the others"));
+        assert!(reason(&owner, &["0-3", "1"]).unwrap().contains("the kubelet gave it the shared pool"));
     }
 
     #[test]
