@@ -132,7 +132,12 @@ pub fn watch(plan: &SamplerPlan, arguments: &Arguments, signals: &Signals) -> Re
     let started = clock::now();
     let seen = watcher.run(|| eprintln!("watching"));
     let Seen { end, ended, kubelet, starts, series, cpus, exclusivity, target_cpus, notes: more } = seen;
-    speed.extend(speed::probe(&target_cpus, &mut notes));
+    let mut after = speed::probe(&target_cpus, &mut notes);
+    if after.is_empty() {
+        // The target's own CPUs are given back only later: at least the machine's.
+        after = speed::probe(&speed::allowed(), &mut notes);
+    }
+    speed.extend(after);
     more.into_vec().into_iter().for_each(|note| notes.add(note));
     Ok(SamplerRecord {
         version: RECORD_VERSION,

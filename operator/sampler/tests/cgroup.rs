@@ -61,6 +61,7 @@ fn a_pod_is_seen_from_its_beginning_and_its_cpu_time_is_right_to_half_a_per_cent
     assert_eq!((series.container_id.clone(), series.memory_limit), (id(1), Some(256 << 20)));
     let value = |mark: &[i64]| at(series, &series.cpu, UnixNanos(mark[0])) as f64;
     let (truth, measured) = ((marks[1][1] - marks[0][1]) as f64, value(&marks[1]) - value(&marks[0]));
+    println!("CPU time: {:+.3} %", (measured / truth - 1.0) * 100.0);
     assert!((measured / truth - 1.0).abs() < 0.005, "{measured} of {truth} ns");
     let start = &record.starts[0];
     assert!(start.watched);
@@ -91,6 +92,7 @@ fn memory(test: &str, task: &str) -> Option<(i64, SamplerRecord)> {
 #[test]
 fn memory_is_right_to_a_mebibyte_with_one_process() {
     let Some((growth, _)) = memory("one", "hold 48") else { return };
+    println!("48 MiB: {:+} KiB", (growth - 48 * MEBIBYTE) / 1024);
     assert!((growth - 48 * MEBIBYTE).abs() < MEBIBYTE, "{growth}");
 }
 
@@ -98,12 +100,14 @@ fn memory_is_right_to_a_mebibyte_with_one_process() {
 fn memory_is_right_to_a_mebibyte_with_four_workers() {
     let Some((own, _)) = memory("four", "workers 4 0") else { return };
     let Some((growth, _)) = memory("four", "workers 4 12") else { return };
+    println!("4 × 12 MiB: {:+} KiB", (growth - own - 48 * MEBIBYTE) / 1024);
     assert!((growth - own - 48 * MEBIBYTE).abs() < MEBIBYTE, "{growth} with {own} of their own");
 }
 
 #[test]
 fn memory_is_right_to_a_mebibyte_with_forked_workers() {
     let Some((growth, _)) = memory("forked", "prefork 4 32 4") else { return };
+    println!("48 MiB: {:+} KiB", (growth - 48 * MEBIBYTE) / 1024);
     assert!((growth - 48 * MEBIBYTE).abs() < MEBIBYTE, "{growth}");
 }
 

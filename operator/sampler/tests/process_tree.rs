@@ -43,6 +43,7 @@ fn the_cpu_time_of_a_process_is_right_to_half_a_per_cent() {
     let (marks, record) = watched("spin 3000 1");
     let (truth, measured) = cpu(&marks, &record);
     assert!(truth > 1e9, "{truth}");
+    println!("CPU time: {:+.3} %", (measured / truth - 1.0) * 100.0);
     assert!((measured / truth - 1.0).abs() < 0.005, "{measured} of {truth} ns");
     assert_eq!((record.end, record.source), (End::TargetGone, Source::ProcessTree));
     assert_eq!(record.series.len(), 1);
@@ -54,6 +55,7 @@ fn the_cpu_time_of_a_process_is_right_to_half_a_per_cent() {
 fn the_cpu_time_of_several_threads_is_right_to_half_a_per_cent() {
     let (marks, record) = watched("spin 2000 3");
     let (truth, measured) = cpu(&marks, &record);
+    println!("CPU time: {:+.3} %", (measured / truth - 1.0) * 100.0);
     assert!((measured / truth - 1.0).abs() < 0.005, "{measured} of {truth} ns");
 }
 
@@ -87,6 +89,7 @@ fn memory(task: &str) -> (i64, SamplerRecord) {
 #[test]
 fn the_memory_of_one_process_is_right_to_a_mebibyte() {
     let (growth, record) = memory("hold 48");
+    println!("48 MiB: {:+} KiB", (growth - 48 * MEBIBYTE) / 1024);
     assert!((growth - 48 * MEBIBYTE).abs() < MEBIBYTE, "{growth}");
     let series = target(&record);
     let private = series.private.unwrap() as i64;
@@ -99,6 +102,7 @@ fn the_memory_of_four_workers_is_right_to_a_mebibyte() {
     // A worker is this program started anew: what it has before it takes its share is measured, not guessed.
     let (own, _) = memory("workers 4 0");
     let (growth, record) = memory("workers 4 12");
+    println!("4 × 12 MiB: {:+} KiB", (growth - own - 48 * MEBIBYTE) / 1024);
     assert!((growth - own - 48 * MEBIBYTE).abs() < MEBIBYTE, "{growth} with {own} of their own");
     assert_eq!(target(&record).processes.iter().max(), Some(&5));
 }
@@ -107,6 +111,7 @@ fn the_memory_of_four_workers_is_right_to_a_mebibyte() {
 fn pages_that_forked_workers_share_count_once() {
     let (own, _) = memory("prefork 4 32 0");
     let (growth, record) = memory("prefork 4 32 4");
+    println!("32 MiB shared and 4 × 4 MiB: {:+} KiB", (growth - 48 * MEBIBYTE) / 1024);
     assert!((growth - own - 16 * MEBIBYTE).abs() < MEBIBYTE, "{growth} with {own} of their own");
     assert!((own - 32 * MEBIBYTE).abs() < MEBIBYTE, "{own}");
     assert!(record.notes.iter().all(|note| !note.contains("smaps_rollup")), "{:?}", record.notes);
