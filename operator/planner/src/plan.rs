@@ -121,7 +121,7 @@ fn measure(
     now: Timestamp,
 ) -> Result<Plan, Ended> {
     let trials = &observed.trials;
-    let builder = pinned(observed, snapshot, builder)?;
+    let builder = pinned(observed, snapshot, builder)?.images(snapshot, observed);
     if let Some(failure) =
         trials.iter().find_map(|trial| failure::of_outcome(arm_name(snapshot, trial), &trial.outcome))
     {

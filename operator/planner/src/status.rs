@@ -19,7 +19,7 @@ use crate::{
     action::{Action, Event, EventKind, Plan},
     compare,
     failure::Failure,
-    observed::{Observed, TrialSummary},
+    observed::{Observed, Role, TrialSummary},
     snapshot::Snapshot,
 };
 
@@ -124,10 +124,29 @@ impl StatusBuilder {
         .event(kind, reason, summary)
     }
 
+    /// Notes the images of the targets that run.
+    #[must_use]
+    pub fn images(mut self, snapshot: &Snapshot, observed: &Observed) -> Self {
+        if self.status.arms.is_empty() {
+            self.status.arms = arms(snapshot, &observed.trials);
+        }
+        for unit in observed.units.iter().filter(|unit| unit.key.role == Role::Target && unit.image.is_some()) {
+            if let Some(arm) = self.status.arms.get_mut(unit.key.slot.arm as usize) {
+                arm.image.clone_from(&unit.image);
+            }
+        }
+        self
+    }
+
     /// Arms, results and findings from the trials so far.
     #[must_use]
     pub fn results(mut self, snapshot: &Snapshot, trials: &[TrialSummary], judgement: &RunJudgement) -> Self {
+        // An image seen while a target ran stays known: its pod is gone when the record is stored.
+        let seen: Vec<Option<String>> = self.status.arms.iter().map(|arm| arm.image.clone()).collect();
         self.status.arms = arms(snapshot, trials);
+        for (arm, image) in self.status.arms.iter_mut().zip(seen) {
+            arm.image = arm.image.take().or(image);
+        }
         let mut rows: Vec<&Judgement> = judgement.judgements.iter().collect();
         rows.sort_by_key(|judgement| !judgement.gates);
         self.status.results = rows.into_iter().take(MOST_RESULTS).map(row).collect();
