@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use gaugeblock_crds::status::RunVerdict;
 use gaugeblock_measurement::{Direction, MetricName, Unit};
-use gaugeblock_planner::{Snapshot, TrialSummary};
-use gaugeblock_verdict::{Interval, Judgement, Method, RunJudgement, Scale, Verdict};
+use gaugeblock_planner::{Snapshot, TrialSummary, status::run_verdict};
+use gaugeblock_verdict::{Interval, Judgement, Method, RunJudgement, Scale};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -213,17 +213,5 @@ fn comparison(metric: MetricName, judgement: &Judgement) -> Comparison {
         crossed_at: *crossed_at,
         method: *method,
         sentences: findings.iter().map(|finding| finding.sentence.clone()).collect(),
-    }
-}
-
-/// A verdict in the words of the API.
-pub const fn run_verdict(verdict: Verdict) -> RunVerdict {
-    match verdict {
-        Verdict::Regressed => RunVerdict::Regressed,
-        Verdict::Improved => RunVerdict::Improved,
-        Verdict::NoChange => RunVerdict::NoChange,
-        Verdict::Inconclusive => RunVerdict::Inconclusive,
-        Verdict::NotComparable => RunVerdict::NotComparable,
-        Verdict::Invalid => RunVerdict::Invalid,
     }
 }
